@@ -1,4 +1,4 @@
-# Fails when a file includes a folder that its own folder must not know, when a room of engine/ includes one that is not below
+# Fails when a file includes a folder that its own folder must not know, when a module of engine/ includes one that is not below
 # it, or when two folders include each other.
 #
 # cmake -DROOT=<tree> -P this       checks a tree
@@ -6,7 +6,9 @@
 #
 # Every arrow ends at engine/. prod/ may also use the policy evaluator in fakes/policy/, because the reference safety
 # kernel and the simulated one decide by the same rules, and reports/usage/, as sim/ may: what both make of their command lines.
-# bench/ may include anything and is included by nobody.
+# bench/ may include anything of the tree and is included by nobody.
+#
+# Only reports/usage/ includes CLI11, whose headers take seconds of compilation each time; programs use reports/usage/command.h.
 #
 # Tests (foo_test.cpp, test_foo.h, test_foo.cpp, and the folder prod/integration/) and prod/ordeal/, which hurts real
 # servers, may also use the helpers that start them, fakes/testing/, draw from a seed by fakes/rng.h, and speak to those
@@ -18,8 +20,8 @@
 #
 # prod/packaging/consumer/ is the project of somebody else, which includes what is installed.
 #
-# The rooms of engine/ stand in a table of README.md, the lowest first, each with the rooms that it includes. Their tests may
-# include whatever is below them, engine/testing/, and what that stands on.
+# The modules of engine/ stand in a table of .github/CONTRIBUTING.md, the lowest first, each with the modules that it includes.
+# Their tests may include whatever is below them, engine/testing/, and what that stands on.
 
 cmake_policy(VERSION 3.25)
 
@@ -28,6 +30,7 @@ set(may_include_fakes "engine/|fakes/")
 set(may_include_sim "engine/|fakes/|reports/|sim/")
 set(may_include_reports "engine/|reports/")
 set(may_include_prod "engine/|fakes/policy/|prod/|reports/usage/")
+set(may_include_bench "")
 
 # No two folders include each other, tests apart.
 set(folders_in_one_direction engine fakes sim reports prod)
@@ -35,50 +38,50 @@ set(folders_in_one_direction engine fakes sim reports prod)
 # The stubs of gRPC services belong to prod/; the engine meets the kernel only at its port.
 set(forbidden_everywhere_but_prod "\\.grpc\\.pb\\.h|grpcpp/|hiredis/|nats/|uv\\.h|httplib\\.h|spdlog/|prometheus/")
 
-# Reads the table of rooms: `rooms`, the lowest first, and `below_<room>` for each. What is wrong with it goes to `mistakes`.
-macro(read_rooms root mistakes)
-  set(rooms "")
-  file(STRINGS ${root}/README.md rows ENCODING UTF-8 REGEX "^\\| `engine/[a-z_]+/` \\|")
+# Reads the table of modules: `modules`, the lowest first, and `below_<module>` for each. What is wrong with it goes to `mistakes`.
+macro(read_modules root mistakes)
+  set(modules "")
+  file(STRINGS ${root}/.github/CONTRIBUTING.md rows ENCODING UTF-8 REGEX "^\\| `engine/[a-z_]+/` \\|")
   foreach(row IN LISTS rows)
-    string(REGEX REPLACE "^\\| `engine/([a-z_]+)/` \\|.*" "\\1" room "${row}")
+    string(REGEX REPLACE "^\\| `engine/([a-z_]+)/` \\|.*" "\\1" module "${row}")
     string(REGEX REPLACE ".*\\|([^|]*)\\|[ \t]*$" "\\1" names "${row}")
     string(REGEX MATCHALL "[a-z_]+" names "${names}")
     list(REMOVE_ITEM names nothing)
-    set(below_${room} "${names}")
-    set(included_by_${room} "")
+    set(below_${module} "${names}")
+    set(included_by_${module} "")
     foreach(name IN LISTS names)
-      if(NOT name IN_LIST rooms)
-        list(APPEND ${mistakes} "README.md: ${name} is said to be below engine/${room}/, and has no row before that one")
+      if(NOT name IN_LIST modules)
+        list(APPEND ${mistakes} "CONTRIBUTING.md: ${name} is said to be below engine/${module}/, and has no row before that one")
       endif()
     endforeach()
-    if(NOT IS_DIRECTORY ${root}/engine/${room})
-      list(APPEND ${mistakes} "README.md: there is no engine/${room}/: take its row out of the table of rooms")
+    if(NOT IS_DIRECTORY ${root}/engine/${module})
+      list(APPEND ${mistakes} "CONTRIBUTING.md: there is no engine/${module}/: take its row out of the table of modules")
     endif()
-    list(APPEND rooms ${room})
+    list(APPEND modules ${module})
   endforeach()
   file(GLOB present RELATIVE ${root}/engine ${root}/engine/*)
-  foreach(room IN LISTS present)
-    if(IS_DIRECTORY ${root}/engine/${room} AND NOT room IN_LIST rooms)
-      list(APPEND ${mistakes} "engine/${room}/ has no row in the table of rooms of README.md: put it before all that include it")
+  foreach(module IN LISTS present)
+    if(IS_DIRECTORY ${root}/engine/${module} AND NOT module IN_LIST modules)
+      list(APPEND ${mistakes} "engine/${module}/ has no row in the table of modules of CONTRIBUTING.md: put it before all that include it")
     endif()
   endforeach()
 endmacro()
 
-# What is wrong with `path`, a file of engine/`room`/, including `target` of another room; nothing in `result` if it may.
-macro(judge_room result path room other target is_test)
+# What is wrong with `path`, a file of engine/`module`/, including `target` of another module; nothing in `result` if it may.
+macro(judge_module result path module other target is_test)
   set(${result} "")
-  list(FIND rooms ${room} own_place)
-  list(FIND rooms ${other} other_place)
+  list(FIND modules ${module} own_place)
+  list(FIND modules ${other} other_place)
   if(${is_test})
     if(NOT (other_place LESS own_place OR "${other}" STREQUAL "testing" OR "${other}" IN_LIST below_testing))
-      set(${result} "${path} includes ${target}, which is not below its room (README.md, the rooms of the engine)")
+      set(${result} "${path} includes ${target}, which is not below its module (CONTRIBUTING.md, modules of engine/)")
     endif()
   else()
-    list(APPEND included_by_${room} ${other})
+    list(APPEND included_by_${module} ${other})
     if(own_place GREATER_EQUAL 0 AND NOT other_place LESS own_place)
-      set(${result} "${path} includes ${target}, which is not below its room (README.md, the rooms of the engine)")
-    elseif(NOT "${other}" IN_LIST below_${room})
-      set(${result} "${path} includes ${target}, and the row of engine/${room}/ in README.md does not say so: name ${other} there if the room is to stand on it")
+      set(${result} "${path} includes ${target}, which is not below its module (CONTRIBUTING.md, modules of engine/)")
+    elseif(NOT "${other}" IN_LIST below_${module})
+      set(${result} "${path} includes ${target}, and the row of engine/${module}/ in CONTRIBUTING.md does not say so: name ${other} there if the module is to stand on it")
     endif()
   endif()
 endmacro()
@@ -86,17 +89,17 @@ endmacro()
 # Sets `result` to one line for each thing that is wrong with the tree.
 function(find_violations result root)
   set(violations "")
-  read_rooms(${root} violations)
+  read_modules(${root} violations)
   set(pairs "")
-  foreach(top engine fakes sim reports prod)
+  foreach(top engine fakes sim reports prod bench)
     file(GLOB_RECURSE files ${root}/${top}/*.h ${root}/${top}/*.cpp)
     foreach(file IN LISTS files)
       file(STRINGS ${file} lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
       file(RELATIVE_PATH path ${root} ${file})
       cmake_path(GET path PARENT_PATH folder)
-      set(room "")
+      set(module "")
       if(path MATCHES "^engine/([a-z_]+)/")
-        set(room ${CMAKE_MATCH_1})
+        set(module ${CMAKE_MATCH_1})
       endif()
       set(is_test FALSE)
       if(path MATCHES "_test\\.cpp$|/test_[^/]*$|^prod/(integration|ordeal)/")
@@ -108,8 +111,8 @@ function(find_violations result root)
       endif()
       foreach(line IN LISTS lines)
         string(REGEX REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*" "\\1" target "${line}")
-        if(room AND target MATCHES "^engine/([a-z_]+)/" AND NOT CMAKE_MATCH_1 STREQUAL room)
-          judge_room(wrong ${path} ${room} ${CMAKE_MATCH_1} ${target} ${is_test})
+        if(module AND target MATCHES "^engine/([a-z_]+)/" AND NOT CMAKE_MATCH_1 STREQUAL module)
+          judge_module(wrong ${path} ${module} ${CMAKE_MATCH_1} ${target} ${is_test})
           list(APPEND violations ${wrong})
         endif()
         if(NOT is_test AND top IN_LIST folders_in_one_direction AND target MATCHES "^([a-z]+)/.*[^/]+$"
@@ -128,16 +131,18 @@ function(find_violations result root)
           list(APPEND violations "${path} includes ${target}")
         elseif(target MATCHES "^\\.\\./|/\\.\\./")
           list(APPEND violations "${path} includes ${target}: includes start at the root of the tree")
-        elseif(NOT top STREQUAL "prod" AND target MATCHES "^(${forbidden_everywhere_but_prod})")
+        elseif(target MATCHES "^CLI/" AND NOT folder STREQUAL "reports/usage")
+          list(APPEND violations "${path} includes ${target}: only reports/usage/ does, and offers reports/usage/command.h")
+        elseif(NOT top MATCHES "^(prod|bench)$" AND target MATCHES "^(${forbidden_everywhere_but_prod})")
           list(APPEND violations "${path} includes ${target}: vendor libraries stay in prod/")
         endif()
       endforeach()
     endforeach()
   endforeach()
-  foreach(room IN LISTS rooms)
-    foreach(name IN LISTS below_${room})
-      if(NOT name IN_LIST included_by_${room})
-        list(APPEND violations "README.md: ${name} is said to be below engine/${room}/, which includes nothing of it: take it out of that row")
+  foreach(module IN LISTS modules)
+    foreach(name IN LISTS below_${module})
+      if(NOT name IN_LIST included_by_${module})
+        list(APPEND violations "CONTRIBUTING.md: ${name} is said to be below engine/${module}/, which includes nothing of it: take it out of that row")
       endif()
     endforeach()
   endforeach()
@@ -168,7 +173,7 @@ function(plant file line said)
     set_property(GLOBAL APPEND PROPERTY plants "${said}")
   endif()
 endfunction()
-file(WRITE ${SCRATCH}/README.md "| room | what it does | below it |
+file(WRITE ${SCRATCH}/.github/CONTRIBUTING.md "| module | what it does | below it |
 | --- | --- | --- |
 | `engine/low/` | is sound | nothing |
 | `engine/ports/` | | nothing |
@@ -186,8 +191,8 @@ plant(engine/low/b_test.cpp "#include \"engine/high/a.h\"" "engine/low/b_test.cp
 plant(engine/low/b.h "#include \"engine/middle/a.h\"" "engine/low/b.h includes engine/middle/a.h, which is not below")
 plant(engine/middle/a.h "#include \"engine/low/a.h\"" "")
 plant(engine/middle/b.h "#include \"engine/ports/a.h\"" "engine/middle/b.h includes engine/ports/a.h, and the row of")
-plant(engine/idle/a.h "#pragma once" "README.md: low is said to be below engine/idle/, which includes nothing of it")
-plant(engine/early/a.h "#include \"engine/high/a.h\"" "README.md: high is said to be below engine/early/, and has no row before")
+plant(engine/idle/a.h "#pragma once" "CONTRIBUTING.md: low is said to be below engine/idle/, which includes nothing of it")
+plant(engine/early/a.h "#include \"engine/high/a.h\"" "CONTRIBUTING.md: high is said to be below engine/early/, and has no row before")
 plant(engine/high/a.h "#include \"engine/low/a.h\"\n#include \"engine/middle/a.h\"" "")
 plant(engine/testing/a.h "#include \"engine/ports/a.h\"" "")
 plant(engine/nameless/a.h "#pragma once" "engine/nameless/ has no row")
@@ -202,8 +207,10 @@ plant(sim/a.h "#include \"prod/a.h\"" "sim/a.h includes prod/a.h")
 plant(prod/a.h "#include \"reports/page.h\"" "prod/a.h includes reports/page.h")
 plant(fakes/d.h "#include <uv.h>" "fakes/d.h includes uv.h: vendor")
 plant(reports/a.h "#include \"../a.h\"" "reports/a.h includes ../a.h: includes start")
-set_property(GLOBAL APPEND PROPERTY plants "README.md: there is no engine/gone/")
-# The low room's mistake is the middle one's as well: the two include each other.
+plant(reports/usage/a.cpp "#include <CLI/CLI.hpp>" "")
+plant(bench/load/a.cpp "#include <CLI/App.hpp>\n#include <hiredis/hiredis.h>" "bench/load/a.cpp includes CLI/App.hpp: only reports/usage/")
+set_property(GLOBAL APPEND PROPERTY plants "CONTRIBUTING.md: there is no engine/gone/")
+# The low module's mistake is the middle one's as well: the two include each other.
 set_property(GLOBAL APPEND PROPERTY plants "two folders include each other: engine/low/b.h includes engine/middle/a.h")
 # Said of the file, beside what is said of the row.
 set_property(GLOBAL APPEND PROPERTY plants "engine/early/a.h includes engine/high/a.h, which is not below")

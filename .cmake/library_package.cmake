@@ -29,7 +29,8 @@ function(lockstep_package_component name)
 endfunction()
 
 lockstep_package_component(engine FOLDERS engine TARGETS lockstep_proto lockstep_engine)
-lockstep_package_component(sim FOLDERS fakes reports sim TARGETS lockstep_policy lockstep_fakes lockstep_reports lockstep_usage lockstep_sim)
+lockstep_package_component(sim FOLDERS fakes reports sim TARGETS lockstep_policy lockstep_fakes lockstep_reports lockstep_usage lockstep_scenario
+  lockstep_sim lockstep_commands)
 install(DIRECTORY ${LOCKSTEP_GENERATED_DIR}/proto/ DESTINATION ${LOCKSTEP_PACKAGE_HEADERS} COMPONENT dev
   FILES_MATCHING PATTERN "*.pb.h" PATTERN "*.grpc.pb.h" EXCLUDE)
 

@@ -1,5 +1,5 @@
-# Precompiled headers: for tests (LOCKSTEP_PCH=TESTS), or for everything (ALL) in the builds that repeat the release build with
-# other flags. Libraries and programs of the release build go without: it proves that every source includes what it uses.
+# Precompiled headers, where sources are compiled in batches (LOCKSTEP_UNITY). Source by source there are none: such a build shows that
+# every source includes what it uses.
 
 set(LOCKSTEP_PRECOMPILED
   <algorithm> <chrono> <coroutine> <filesystem> <fstream> <functional> <map> <memory> <optional> <ranges> <set> <string>
@@ -7,13 +7,14 @@ set(LOCKSTEP_PRECOMPILED
   <fmt/format.h> <nlohmann/json.hpp> <tl/expected.hpp>
   <engine/wire/messages.h>)
 
-# The sources of tests, not what they test: optimised they take twice as long to compile, and nobody measures them.
-set(LOCKSTEP_TEST_OPTIONS "$<$<CONFIG:Release>:-O0>")
+# What runs seldom (LOCKSTEP_COLD: command lines, reports, pages, the drawing of clusters) and the sources of tests are not optimised: that
+# takes half of the time of their compilation, and nobody measures them.
+set(LOCKSTEP_COLD_OPTIONS $<$<CONFIG:Release>:-O0>)
 if(LOCKSTEP_SANITIZE)
-  set(LOCKSTEP_TEST_OPTIONS -O0)
+  set(LOCKSTEP_COLD_OPTIONS -O0)
 endif()
 
-# One target compiles them for all libraries and programs, one for all tests.
+# One target compiles them for what is optimised, one for what is not, one for tests.
 function(lockstep_precompile name)
   file(CONFIGURE OUTPUT ${LOCKSTEP_GENERATED_DIR}/${name}.cpp CONTENT "// It carries a precompiled header.\n")
   add_library(${name} OBJECT ${LOCKSTEP_GENERATED_DIR}/${name}.cpp)
@@ -21,44 +22,42 @@ function(lockstep_precompile name)
   target_link_libraries(${name} PRIVATE lockstep_proto deps::fmt deps::json deps::expected)
   target_precompile_headers(${name} PRIVATE ${LOCKSTEP_PRECOMPILED})
   # Without the time of its making, so that ccache knows it again.
-  target_compile_options(${name} PRIVATE -pthread "SHELL:-Xclang -fno-pch-timestamp")
+  target_compile_options(${name} PRIVATE ${ARGN} -pthread "SHELL:-Xclang -fno-pch-timestamp")
 endfunction()
 
-if(NOT LOCKSTEP_PCH MATCHES "^(OFF|TESTS|ALL)$")
-  message(FATAL_ERROR "LOCKSTEP_PCH is ${LOCKSTEP_PCH}; it may be OFF, TESTS or ALL.")
-endif()
-if(LOCKSTEP_PCH)
-  if(LOCKSTEP_PCH STREQUAL "ALL")
-    lockstep_precompile(lockstep_precompiled)
-  endif()
+if(LOCKSTEP_UNITY)
+  lockstep_precompile(lockstep_precompiled)
+  lockstep_precompile(lockstep_precompiled_cold ${LOCKSTEP_COLD_OPTIONS})
   if(LOCKSTEP_TESTS)
-    lockstep_precompile(lockstep_precompiled_tests)
+    lockstep_precompile(lockstep_precompiled_tests ${LOCKSTEP_COLD_OPTIONS})
     target_link_libraries(lockstep_precompiled_tests PRIVATE deps::gtest)
     target_precompile_headers(lockstep_precompiled_tests PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(lockstep_precompiled_tests PRIVATE ${LOCKSTEP_TEST_OPTIONS})
   endif()
 endif()
 
-# lockstep_use_precompiled(<target> [TESTS])
+# lockstep_compile(<target> [TESTS] [COLD <truth value>] [BATCH <sources>])
 #
-# Called when a test has its sources: it notes them as LOCKSTEP_PRECOMPILED_SOURCES.
-function(lockstep_use_precompiled target)
-  if(NOT LOCKSTEP_PCH)
+# Optimised or not, and with LOCKSTEP_UNITY in batches and with the precompiled headers of its kind. In a batch, what a file keeps for
+# itself must differ by name from what the others do; what cannot share a translation unit says so by its source property
+# SKIP_UNITY_BUILD_INCLUSION.
+function(lockstep_compile target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "COLD;BATCH" "")
+  set(headers lockstep_precompiled)
+  if(arg_COLD OR arg_TESTS)
+    target_compile_options(${target} PRIVATE ${LOCKSTEP_COLD_OPTIONS})
+    set(headers lockstep_precompiled_cold)
+  endif()
+  if(arg_TESTS)
+    set(headers lockstep_precompiled_tests)
+  endif()
+  if(NOT LOCKSTEP_UNITY)
     return()
   endif()
-  if(ARGV1 STREQUAL "TESTS")
-    target_precompile_headers(${target} REUSE_FROM lockstep_precompiled_tests)
-    target_compile_options(${target} PRIVATE ${LOCKSTEP_TEST_OPTIONS})
-    get_target_property(sources ${target} SOURCES)
-    foreach(source IN LISTS sources)
-      cmake_path(ABSOLUTE_PATH source NORMALIZE)
-      set_property(GLOBAL APPEND PROPERTY LOCKSTEP_PRECOMPILED_SOURCES ${source})
-    endforeach()
-  elseif(LOCKSTEP_PCH STREQUAL "ALL")
-    target_precompile_headers(${target} REUSE_FROM lockstep_precompiled)
-  else()
-    return()
-  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
   # A precompiled header fits only sources with the same flag, and some libraries of the daemon bring it along.
   target_compile_options(${target} PRIVATE -pthread)
+  if(NOT arg_BATCH)
+    set(arg_BATCH 12)
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${arg_BATCH})
 endfunction()

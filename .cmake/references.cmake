@@ -48,7 +48,7 @@ function(add_problem text problem)
 endfunction()
 
 set(files "")
-foreach(folder .cmake bench engine fakes prod reports scenarios sim)
+foreach(folder .cmake .github bench engine fakes prod reports scenarios sim)
   foreach(ending h cpp lua proto md cmake txt json yaml py)
     file(GLOB_RECURSE some ${ROOT}/${folder}/*.${ending})
     list(APPEND files ${some})

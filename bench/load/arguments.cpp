@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "prod/version/build.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::bench {
 
@@ -143,35 +143,31 @@ std::string complete(const Words& words, Arguments& arguments) {
     return {};
 }
 
-void declare(CLI::App& app, Plan& plan, Words& words) {
-    app.add_option("JOBS", plan.jobs, "how many jobs each measurement takes")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    app.add_option("--replicas", plan.replicas, "of the scheduler")->check(CLI::Range(1, 9))->capture_default_str();
-    app.add_option(
-        "--rate", words.rate,
-        "open loop: so many jobs a second, submitted by plan; \"half\": half of what the closed loop has just "
-        "come to");
-    app.add_option("--rounds", words.rounds, "repetitions of each measurement (default 1, with --compare 3)")
-        ->check(CLI::Range(1, 99));
-    app.add_option("--redis-replicas", plan.redis_replicas,
-                   "replicas of Redis that must have a write before it counts; with --compare and no other difference, "
-                   "in B only")
-        ->check(CLI::Range(0, 5))
-        ->capture_default_str();
-    app.add_option("--env", words.environment, "NAME=VALUE for the schedulers (repeatable)");
-    app.add_option("--programs", words.programs, "folder of lockstepd and the others")->capture_default_str();
-    app.add_option("--scheduler", words.scheduler,
-                   "a command for /bin/sh in lockstepd's place; it finds REDIS_URL, NATS_URL, SAFETY_KERNEL_ADDR, "
-                   "POOL_CONFIG_PATH, TIMEOUT_CONFIG_PATH and SCHEDULER_METRICS_ADDR");
-    app.add_option("--ready-text", words.ready_text,
-                   "what that command prints once it takes jobs; without it it is ready when a first job has ended");
-    app.add_flag("--compare", words.compare, "measure two variants in turn, A B A B ..., and say how they relate");
-    app.add_option("--b-env", words.b_environment, "NAME=VALUE for the schedulers of B (repeatable)");
-    app.add_option("--b-programs", words.b_programs, "folder of the programs of B: another build");
-    app.add_option("--b-scheduler", words.b_scheduler, "as --scheduler, for B");
-    app.add_option("--b-ready-text", words.b_ready_text, "as --ready-text, for B (default: the same)");
-    app.add_option("--json", words.json, "write all figures to this file as well");
+void declare(const usage::Command& app, Plan& plan, Words& words) {
+    app.option("JOBS", &plan.jobs, "how many jobs each measurement takes").range(1, 1'000'000).show_default();
+    app.option("--replicas", &plan.replicas, "of the scheduler").range(1, 9).show_default();
+    app.option("--rate", &words.rate,
+               "open loop: so many jobs a second, submitted by plan; \"half\": half of what the closed loop has just "
+               "come to");
+    app.option("--rounds", &words.rounds, "repetitions of each measurement (default 1, with --compare 3)").range(1, 99);
+    app.option("--redis-replicas", &plan.redis_replicas,
+               "replicas of Redis that must have a write before it counts; with --compare and no other difference, "
+               "in B only")
+        .range(0, 5)
+        .show_default();
+    app.option("--env", &words.environment, "NAME=VALUE for the schedulers (repeatable)");
+    app.option("--programs", &words.programs, "folder of lockstepd and the others").show_default();
+    app.option("--scheduler", &words.scheduler,
+               "a command for /bin/sh in lockstepd's place; it finds REDIS_URL, NATS_URL, SAFETY_KERNEL_ADDR, "
+               "POOL_CONFIG_PATH, TIMEOUT_CONFIG_PATH and SCHEDULER_METRICS_ADDR");
+    app.option("--ready-text", &words.ready_text,
+               "what that command prints once it takes jobs; without it it is ready when a first job has ended");
+    app.flag("--compare", &words.compare, "measure two variants in turn, A B A B ..., and say how they relate");
+    app.option("--b-env", &words.b_environment, "NAME=VALUE for the schedulers of B (repeatable)");
+    app.option("--b-programs", &words.b_programs, "folder of the programs of B: another build");
+    app.option("--b-scheduler", &words.b_scheduler, "as --scheduler, for B");
+    app.option("--b-ready-text", &words.b_ready_text, "as --ready-text, for B (default: the same)");
+    app.option("--json", &words.json, "write all figures to this file as well");
     app.footer(
         "Examples:\n"
         "  lockstep-load 5000                                     what this machine does at most, and what a job "
@@ -188,18 +184,14 @@ void declare(CLI::App& app, Plan& plan, Words& words) {
 Parsed parse(int argc, const char* const* argv) {
     Arguments arguments;
     Words words;
-    CLI::App app(
+    const usage::Program app(
         "Starts redis-server, nats-server, a kernel, workers and schedulers on loopback ports of its own, and measures "
         "how many\njobs a second they do, what a job costs each of them, and with --rate how long a job waits for its "
-        "dispatch.");
-    app.name("lockstep-load");
+        "dispatch.",
+        "lockstep-load");
     prod::add_version_flag(app);
     declare(app, arguments.plan, words);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return {std::nullopt, app.exit(error) == 0 ? 0 : kExitWrongUse};
-    }
+    if (const auto ended = app.parse(argc, argv)) return {std::nullopt, *ended == 0 ? 0 : kExitWrongUse};
     if (const std::string mistake = complete(words, arguments); !mistake.empty()) {
         fmt::print(stderr, "lockstep-load: {}\n", mistake);
         return {std::nullopt, kExitWrongUse};

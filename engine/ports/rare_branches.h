@@ -1,6 +1,6 @@
 // The marks that engine code passes with `Log::reached`: branches that a run takes only when something unusual happens. Written
 // down in one place, so that a report can name those that nothing has reached, and a scenario's `sometimes` cannot wait for one
-// that does not exist (README.md, "Five minutes"). A test holds the list to the code.
+// that does not exist (sim/cli/output.md, "What a run proves"). A test holds the list to the code.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 // 2. They compare and hash as the plain value does. Default-made ones are empty or zero, which stands for "none" or "nobody knows".
 #pragma once
 
-#include <fmt/core.h>
+#include <fmt/format.h>  // not core.h: a formatter that is derived from another needs its definition
 
 #include <compare>
 #include <cstddef>

@@ -9,7 +9,7 @@ namespace lockstep::fakes::redis::handlers {
 
 namespace {
 
-constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLargestNumber = std::numeric_limits<std::int64_t>::max();
 
 RedisValue invalid_expiry(const Call& call) {
     std::string name(call.args[0]);
@@ -35,10 +35,10 @@ struct Expiry {
 Expiry resolve(const Call& call, const ExpiryOption& option) {
     const auto value = parse_integer(option.text);
     if (!value) return {0, not_an_integer()};
-    if (*value <= 0 || (option.seconds && *value > kLargest / 1000)) return {0, invalid_expiry(call)};
+    if (*value <= 0 || (option.seconds && *value > kLargestNumber / 1000)) return {0, invalid_expiry(call)};
     std::int64_t at = option.seconds ? *value * 1000 : *value;
     if (!option.absolute) {
-        if (at > kLargest - call.now_ms()) return {0, invalid_expiry(call)};
+        if (at > kLargestNumber - call.now_ms()) return {0, invalid_expiry(call)};
         at += call.now_ms();
     }
     return {at, {}};

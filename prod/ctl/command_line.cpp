@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <iterator>
 
@@ -17,8 +16,6 @@ namespace {
 constexpr std::size_t kTextMax = 64U << 20U;
 
 }  // namespace
-
-void refuse(const std::string& why) { throw CLI::ValidationError(why); }
 
 engine::Duration span(const char* option, const std::string& text, engine::Duration otherwise) {
     if (text.empty()) return otherwise;

@@ -7,6 +7,7 @@
 #include "engine/runtime/task.h"
 #include "engine/runtime/time.h"
 #include "prod/ctl/session.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 
@@ -19,8 +20,7 @@ struct Chosen {
     std::function<int()> offline;       // instead of `command`: what needs no server
 };
 
-/// Ends the reading of the command line with this message.
-[[noreturn]] void refuse(const std::string& why);
+using usage::refuse;
 
 /// A duration such as 30s; `otherwise` for the empty text. Refuses what is none, naming the option.
 [[nodiscard]] engine::Duration span(const char* option, const std::string& text, engine::Duration otherwise);

@@ -20,7 +20,6 @@
 #include "prod/version/build.h"
 #include "reports/usage/completion.h"
 #include "reports/usage/manual.h"
-#include "reports/usage/refusal.h"
 
 namespace lockstep::prod {
 
@@ -73,43 +72,39 @@ std::map<std::string, std::string> pairs(const char* option, const std::vector<s
     return out;
 }
 
-CLI::App* job_command(CLI::App& app, Arguments& a, const char* name, const char* help) {
-    auto* command = app.add_subcommand(name, help);
-    command->add_option("job", a.job, "job id")->required();
+usage::Command job_command(const usage::Command& app, Arguments& a, const char* name, const char* help) {
+    const auto command = app.subcommand(name, help);
+    command.option("job", &a.job, "job id").required();
     return command;
 }
 
-void add_submit(CLI::App& app, Arguments& a, Chosen& chosen) {
+void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
     SubmitOptions& o = a.submit;
-    auto* c = app.add_subcommand("submit", "Submit a job, or many of a kind, as a gateway does");
-    c->add_option("--topic", o.topic, "what kind of job")->capture_default_str();
-    c->add_option("--id", o.id, "job id (with --count a prefix); made up when missing");
-    c->add_option("--tenant", o.tenant, "tenant")->capture_default_str();
-    auto* payload = c->add_option("--payload", o.payload, "input of the job")->capture_default_str();
-    c->add_option("--payload-file", a.payload_file, "file with the input; - for standard input")->excludes(payload);
-    c->add_option("--label", a.labels, "label key=value (repeatable)");
-    c->add_option("--env", a.env, "environment entry key=value (repeatable)");
-    c->add_option("--requires", o.required, "capability that the pool must offer (repeatable)");
-    c->add_option("--risk-tag", o.risk_tags, "risk tag for the policy (repeatable)");
-    c->add_option("--capability", o.capability, "capability of the job, for the policy");
-    c->add_option("--principal", o.principal, "who submits");
-    c->add_option("--workflow", o.workflow, "workflow that the job is a step of");
-    c->add_option("--compensation", o.compensation,
-                  "job that undoes this one, as JSON such as '{\"topic\":\"job.undo\"}'");
-    c->add_option("--priority", o.priority, "1 interactive, 2 batch, 3 critical")
-        ->check(CLI::Range(0, 3))
-        ->capture_default_str();
-    c->add_option("--deadline", a.budget, "time for the whole job, such as 30s");
-    c->add_option("--trace", o.trace, "trace id; made up when missing");
-    auto* key = c->add_option("--idempotency-key", o.idempotency_key, "submit once per tenant and key");
-    auto* count =
-        c->add_option("--count", o.count, "how many")->check(CLI::Range(1, 100'000'000))->capture_default_str();
-    c->add_option("--rate", o.rate, "how many per second; 0 for as fast as it goes")->check(CLI::NonNegativeNumber);
-    c->add_flag("--publish-only", o.publish_only, "leave the job's keys to the scheduler");
-    c->add_flag("--wait", o.wait, "wait for the end of the job and show it")->excludes(count);
-    c->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
-    key->excludes(count);
-    c->final_callback([&a, &chosen] {
+    const auto c = app.subcommand("submit", "Submit a job, or many of a kind, as a gateway does");
+    c.option("--topic", &o.topic, "what kind of job").show_default();
+    c.option("--id", &o.id, "job id (with --count a prefix); made up when missing");
+    c.option("--tenant", &o.tenant, "tenant").show_default();
+    const auto payload = c.option("--payload", &o.payload, "input of the job").show_default();
+    c.option("--payload-file", &a.payload_file, "file with the input; - for standard input").excludes(payload);
+    c.option("--label", &a.labels, "label key=value (repeatable)");
+    c.option("--env", &a.env, "environment entry key=value (repeatable)");
+    c.option("--requires", &o.required, "capability that the pool must offer (repeatable)");
+    c.option("--risk-tag", &o.risk_tags, "risk tag for the policy (repeatable)");
+    c.option("--capability", &o.capability, "capability of the job, for the policy");
+    c.option("--principal", &o.principal, "who submits");
+    c.option("--workflow", &o.workflow, "workflow that the job is a step of");
+    c.option("--compensation", &o.compensation, "job that undoes this one, as JSON such as '{\"topic\":\"job.undo\"}'");
+    c.option("--priority", &o.priority, "1 interactive, 2 batch, 3 critical").range(0, 3).show_default();
+    c.option("--deadline", &a.budget, "time for the whole job, such as 30s");
+    c.option("--trace", &o.trace, "trace id; made up when missing");
+    const auto key = c.option("--idempotency-key", &o.idempotency_key, "submit once per tenant and key");
+    const auto count = c.option("--count", &o.count, "how many").range(1, 100'000'000).show_default();
+    c.option("--rate", &o.rate, "how many per second; 0 for as fast as it goes").not_negative();
+    c.flag("--publish-only", &o.publish_only, "leave the job's keys to the scheduler");
+    c.flag("--wait", &o.wait, "wait for the end of the job and show it").excludes(count);
+    c.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
+    key.excludes(count);
+    c.on_parsed([&a, &chosen] {
         if (!a.payload_file.empty()) a.submit.payload = text_from(a.payload_file);
         a.submit.labels = pairs("--label", a.labels);
         a.submit.env = pairs("--env", a.env);
@@ -120,41 +115,42 @@ void add_submit(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
-void add_job_commands(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* status = app.add_subcommand("status", "Show jobs: state, worker, decision, history");
-    status->add_option("job", a.status.jobs, "job ids")->required();
-    status->add_flag("--wait", a.status.wait, "wait until they have ended; exit code 4 unless all succeeded");
-    status->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
-    status->final_callback([&a, &chosen] {
+void add_job_commands(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto status = app.subcommand("status", "Show jobs: state, worker, decision, history");
+    status.option("job", &a.status.jobs, "job ids").required();
+    status.flag("--wait", &a.status.wait, "wait until they have ended; exit code 4 unless all succeeded");
+    status.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
+    status.on_parsed([&a, &chosen] {
         a.status.wait_limit = span("--wait-for", a.wait, a.status.wait_limit);
         chosen = {[&a](Session& s) { return show_status(s, a.status); }, false};
     });
 
-    auto* result = job_command(app, a, "result", "Print the output of a job");
-    result->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_result(s, a.job); }, false}; });
+    const auto result = job_command(app, a, "result", "Print the output of a job");
+    result.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return show_result(s, a.job); }, false}; });
 
-    auto* list = app.add_subcommand("list", "Count jobs by state, or list those of one state");
-    list->add_option("--state", a.state, "state, such as RUNNING");
-    list->add_option("--limit", a.limit, "at most so many")->check(CLI::PositiveNumber)->capture_default_str();
-    list->final_callback(
+    const auto list = app.subcommand("list", "Count jobs by state, or list those of one state");
+    list.option("--state", &a.state, "state, such as RUNNING");
+    list.option("--limit", &a.limit, "at most so many").positive().show_default();
+    list.on_parsed(
         [&a, &chosen] { chosen = {[&a](Session& s) { return list_jobs(s, a.state, a.limit, a.json); }, false}; });
 
-    auto* cancel = job_command(app, a, "cancel", "Cancel a job that has not ended");
-    cancel->add_option("--reason", a.reason, "why");
-    cancel->final_callback(
+    const auto cancel = job_command(app, a, "cancel", "Cancel a job that has not ended");
+    cancel.option("--reason", &a.reason, "why");
+    cancel.on_parsed(
         [&a, &chosen] { chosen = {[&a](Session& s) { return cancel_job(s, a.job, a.reason, a.json); }, true}; });
 
-    auto* workers = app.add_subcommand("workers", "Show the workers that the scheduler knows");
-    workers->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return list_workers(s, a.json); }, false}; });
+    const auto workers = app.subcommand("workers", "Show the workers that the scheduler knows");
+    workers.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return list_workers(s, a.json); }, false}; });
 }
 
-void add_approval(CLI::App& app, Arguments& a, Chosen& chosen, bool approve) {
-    auto* c = job_command(app, a, approve ? "approve" : "reject",
-                          approve ? "Let a job run that waits for approval" : "Refuse a job that waits for approval");
-    c->add_option("--by", a.approval.by, "who decides (default: the user's name)");
-    c->add_option("--reason", a.approval.reason, "why");
-    c->add_option("--note", a.approval.note, "more about it");
-    c->final_callback([&a, &chosen, approve] {
+void add_approval(const usage::Command& app, Arguments& a, Chosen& chosen, bool approve) {
+    const auto c =
+        job_command(app, a, approve ? "approve" : "reject",
+                    approve ? "Let a job run that waits for approval" : "Refuse a job that waits for approval");
+    c.option("--by", &a.approval.by, "who decides (default: the user's name)");
+    c.option("--reason", &a.approval.reason, "why");
+    c.option("--note", &a.approval.note, "more about it");
+    c.on_parsed([&a, &chosen, approve] {
         a.approval.job = a.job;
         a.approval.approve = approve;
         a.approval.json = a.json;
@@ -163,12 +159,12 @@ void add_approval(CLI::App& app, Arguments& a, Chosen& chosen, bool approve) {
     });
 }
 
-void add_letter_filter(CLI::App& command, Arguments& a) {
-    command.add_option("--topic", a.letters.topic, "only of jobs of this topic");
-    command.add_option("--tenant", a.letters.tenant, "only of this tenant's jobs");
-    command.add_option("--reason", a.letters.reason, "only with this reason code, such as timeout");
-    command.add_option("--older-than", a.older_than, "only older ones, such as 24h");
-    command.add_option("--newer-than", a.newer_than, "only newer ones, such as 1h");
+void add_letter_filter(const usage::Command& command, Arguments& a) {
+    command.option("--topic", &a.letters.topic, "only of jobs of this topic");
+    command.option("--tenant", &a.letters.tenant, "only of this tenant's jobs");
+    command.option("--reason", &a.letters.reason, "only with this reason code, such as timeout");
+    command.option("--older-than", &a.older_than, "only older ones, such as 24h");
+    command.option("--newer-than", &a.newer_than, "only newer ones, such as 1h");
 }
 
 LetterFilter letter_filter(const Arguments& a) {
@@ -191,27 +187,23 @@ BulkOptions bulk_options(const Arguments& a, BulkAction action, const char* what
     return options;
 }
 
-void add_bulk(CLI::App& command, Arguments& a) {
+void add_bulk(const usage::Command& command, Arguments& a) {
     add_letter_filter(command, a);
-    command.add_flag("--all", a.every_letter, "every letter, where nothing else says which");
-    command.add_option("--limit", a.bulk.limit, "at most so many of them, the newest first")
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    command.add_flag("--dry-run", a.bulk.dry_run, "only say which it would be");
+    command.flag("--all", &a.every_letter, "every letter, where nothing else says which");
+    command.option("--limit", &a.bulk.limit, "at most so many of them, the newest first").positive().show_default();
+    command.flag("--dry-run", &a.bulk.dry_run, "only say which it would be");
 }
 
-void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* dlq = app.add_subcommand("dlq", "Dead letters: jobs that ended badly");
-    dlq->require_subcommand(1);
-    auto* list = dlq->add_subcommand("list", "The newest first");
-    list->add_option("--limit", a.limit, "at most so many")->check(CLI::PositiveNumber)->capture_default_str();
-    list->add_option("--offset", a.offset, "leave out so many of the newest")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
-    list->add_option("--after", a.after, "go on behind this one: what the page before said, SECONDS:JOB");
-    add_letter_filter(*list, a);
-    list->add_flag("--undecodable", a.undecodable, "messages whose bytes are no packet; they have a list of their own");
-    list->final_callback([&a, &chosen] {
+void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto dlq = app.subcommand("dlq", "Dead letters: jobs that ended badly");
+    dlq.require_subcommand();
+    const auto list = dlq.subcommand("list", "The newest first");
+    list.option("--limit", &a.limit, "at most so many").positive().show_default();
+    list.option("--offset", &a.offset, "leave out so many of the newest").not_negative().show_default();
+    list.option("--after", &a.after, "go on behind this one: what the page before said, SECONDS:JOB");
+    add_letter_filter(list, a);
+    list.flag("--undecodable", &a.undecodable, "messages whose bytes are no packet; they have a list of their own");
+    list.on_parsed([&a, &chosen] {
         ListLettersOptions options{.filter = letter_filter(a),
                                    .limit = a.limit,
                                    .offset = a.offset,
@@ -223,26 +215,25 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
             refuse(fmt::format("--after: expected SECONDS:JOB, got \"{}\"", a.after));
         chosen = {[options](Session& s) { return list_dead_letters(s, options); }, false};
     });
-    auto* reasons = dlq->add_subcommand("reasons", "What each reason code means, and what to do about it");
-    reasons->final_callback([&a, &chosen] {
+    const auto reasons = dlq.subcommand("reasons", "What each reason code means, and what to do about it");
+    reasons.on_parsed([&a, &chosen] {
         chosen.offline = [&a] {
             fmt::print("{}", a.json ? reason_codes_json().dump() + "\n" : reason_codes_page());
             return kDone;
         };
     });
-    auto* show = job_command(*dlq, a, "show", "One entry; what its code means goes to standard error");
-    show->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
-    auto* remove = job_command(*dlq, a, "delete", "Remove one entry");
-    remove->final_callback(
+    const auto show = job_command(dlq, a, "show", "One entry; what its code means goes to standard error");
+    show.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return show_dead_letter(s, a.job); }, false}; });
+    const auto remove = job_command(dlq, a, "delete", "Remove one entry");
+    remove.on_parsed(
         [&a, &chosen] { chosen = {[&a](Session& s) { return delete_dead_letter(s, a.job, a.json); }, false}; });
-    auto* clean = dlq->add_subcommand("clean", "Drop what the list still names although it has expired");
-    clean->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
-    auto* retry =
-        dlq->add_subcommand("retry", "Submit jobs again under new ids and remove their entries: one, or all that fit");
-    retry->add_option("job", a.job, "job id; none: all that fit");
-    add_bulk(*retry, a);
-    retry->final_callback([&a, &chosen, retry] {
+    const auto clean = dlq.subcommand("clean", "Drop what the list still names although it has expired");
+    clean.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
+    const auto retry =
+        dlq.subcommand("retry", "Submit jobs again under new ids and remove their entries: one, or all that fit");
+    retry.option("job", &a.job, "job id; none: all that fit");
+    add_bulk(retry, a);
+    retry.on_parsed([&a, &chosen, retry] {
         if (a.job.empty()) {
             chosen = {[options = bulk_options(a, BulkAction::retry, "retry")](Session& s) {
                           return handle_dead_letters(s, options);
@@ -251,15 +242,14 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
             return;
         }
         // One job and a filter: whichever was meant, the other would be passed over.
-        for (const CLI::Option* option : retry->get_options())
-            if (option->count() > 0 && !option->get_lnames().empty())
-                refuse(fmt::format("dlq retry: a job is named, and --{} is about many", option->get_lnames().front()));
+        if (const auto given = retry.option_names(true); !given.empty())
+            refuse(fmt::format("dlq retry: a job is named, and {} is about many", given.front()));
         chosen = {[&a](Session& s) { return retry_dead_letter(s, a.job, a.json); }, true};
     });
-    auto* purge = dlq->add_subcommand("purge", "Remove the entries of all that fit");
-    add_bulk(*purge, a);
-    purge->add_flag("--undecodable", a.undecodable, "of the list of messages whose bytes are no packet");
-    purge->final_callback([&a, &chosen] {
+    const auto purge = dlq.subcommand("purge", "Remove the entries of all that fit");
+    add_bulk(purge, a);
+    purge.flag("--undecodable", &a.undecodable, "of the list of messages whose bytes are no packet");
+    purge.on_parsed([&a, &chosen] {
         chosen = {[options = bulk_options(a, BulkAction::purge, "purge")](Session& s) {
                       return handle_dead_letters(s, options);
                   },
@@ -267,25 +257,24 @@ void add_dead_letters(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
-void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* consumers = app.add_subcommand("consumers", "The scheduler's durable consumers on NATS");
-    consumers->require_subcommand(1);
-    auto* set = consumers->add_subcommand("set", "Change their settings in place; messages and positions stay");
+void add_consumers(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto consumers = app.subcommand("consumers", "The scheduler's durable consumers on NATS");
+    consumers.require_subcommand();
+    const auto set = consumers.subcommand("set", "Change their settings in place; messages and positions stay");
     jetstream::ConsumerChange& change = a.consumers.change;
-    set->add_option("--ack-wait", a.ack_wait, "silence after which a message is delivered again, such as 30s");
-    set->add_option("--max-deliver", change.max_deliver, "deliveries of one message")->check(CLI::Range(1, 1'000'000));
-    set->add_option("--max-ack-pending", change.max_ack_pending, "messages out without a verdict")
-        ->check(CLI::Range(1, 1'000'000));
-    set->add_option("--rate-limit", change.rate_limit_bps, "bits a second that are delivered; 0 for no limit")
-        ->check(CLI::NonNegativeNumber);
-    set->add_flag("--dry-run", a.consumers.dry_run, "only say what would change");
-    set->footer(
+    set.option("--ack-wait", &a.ack_wait, "silence after which a message is delivered again, such as 30s");
+    set.option("--max-deliver", &change.max_deliver, "deliveries of one message").range(1, 1'000'000);
+    set.option("--max-ack-pending", &change.max_ack_pending, "messages out without a verdict").range(1, 1'000'000);
+    set.option("--rate-limit", &change.rate_limit_bps, "bits a second that are delivered; 0 for no limit")
+        .not_negative();
+    set.flag("--dry-run", &a.consumers.dry_run, "only say what would change");
+    set.footer(
         "A replica whose settings differ from the durable's does not start: set NATS_JS_ACK_WAIT and the like to the "
         "same\n"
         "everywhere. A replica of the reference compares ack wait, max deliver and max ack pending with its own; its "
         "client\n"
         "refuses a durable that differs. The rate limit is compared by nobody.");
-    set->final_callback([&a, &chosen] {
+    set.on_parsed([&a, &chosen] {
         jetstream::ConsumerChange& wanted = a.consumers.change;
         if (!a.ack_wait.empty()) {
             wanted.ack_wait = span("--ack-wait", a.ack_wait, {});
@@ -300,17 +289,17 @@ void add_consumers(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
-void add_pool_command(CLI::App& pool, Arguments& a, Chosen& chosen, engine::PoolStatus status) {
+void add_pool_command(const usage::Command& pool, Arguments& a, Chosen& chosen, engine::PoolStatus status) {
     const bool drain = status == engine::PoolStatus::draining;
-    auto* c =
-        pool.add_subcommand(drain ? "drain" : "resume", drain ? "Give its workers no new jobs; what they have goes on"
-                                                              : "Give its workers jobs again");
-    c->add_option("pool", a.pool.pool, "name of the pool")->required();
+    const auto c =
+        pool.subcommand(drain ? "drain" : "resume",
+                        drain ? "Give its workers no new jobs; what they have goes on" : "Give its workers jobs again");
+    c.option("pool", &a.pool.pool, "name of the pool").required();
     if (drain) {
-        c->add_flag("--wait", a.pool.wait, "wait until its workers have no job; exit code 4 if they still have one");
-        c->add_option("--wait-for", a.wait, "how long --wait waits (default 10m)");
+        c.flag("--wait", &a.pool.wait, "wait until its workers have no job; exit code 4 if they still have one");
+        c.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
     }
-    c->final_callback([&a, &chosen, status] {
+    c.on_parsed([&a, &chosen, status] {
         a.pool.status = status;
         a.pool.json = a.json;
         a.pool.wait_limit = span("--wait-for", a.wait, a.pool.wait_limit);
@@ -319,43 +308,41 @@ void add_pool_command(CLI::App& pool, Arguments& a, Chosen& chosen, engine::Pool
     });
 }
 
-void add_pools(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* pool = app.add_subcommand("pool", "Pools of workers: take one out, and put it back");
-    pool->require_subcommand(1);
-    pool->footer(
+void add_pools(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto pool = app.subcommand("pool", "Pools of workers: take one out, and put it back");
+    pool.require_subcommand();
+    pool.footer(
         "The status is written to cfg:system:default, which all schedulers follow; it stays over restarts, whatever a "
         "pools file says.");
-    add_pool_command(*pool, a, chosen, engine::PoolStatus::draining);
-    add_pool_command(*pool, a, chosen, engine::PoolStatus::active);
+    add_pool_command(pool, a, chosen, engine::PoolStatus::draining);
+    add_pool_command(pool, a, chosen, engine::PoolStatus::active);
 }
 
-void add_why(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* why = job_command(app, a, "why", "Why a job has not ended yet, and what would help");
-    why->footer("Reads Redis and NATS and asks no replica: it works while none runs.");
-    why->final_callback([&a, &chosen] {
+void add_why(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto why = job_command(app, a, "why", "Why a job has not ended yet, and what would help");
+    why.footer("Reads Redis and NATS and asks no replica: it works while none runs.");
+    why.on_parsed([&a, &chosen] {
         chosen = {[&a](Session& s) { return show_why(s, a.job, a.json); }, true};
         chosen.without_bus = "what Redis does not know is not looked for in the stream";
     });
-    auto* queue = app.add_subcommand("queue", "What waits, by cause and topic, since when");
-    queue->add_option("--limit", a.queue.limit, "look at so many jobs, the oldest of each state")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    queue->add_flag("--each", a.queue.each, "list every job with its cause instead");
-    queue->final_callback([&a, &chosen] {
+    const auto queue = app.subcommand("queue", "What waits, by cause and topic, since when");
+    queue.option("--limit", &a.queue.limit, "look at so many jobs, the oldest of each state")
+        .range(1, 1'000'000)
+        .show_default();
+    queue.flag("--each", &a.queue.each, "list every job with its cause instead");
+    queue.on_parsed([&a, &chosen] {
         a.queue.json = a.json;
         chosen = {[&a](Session& s) { return show_queue(s, a.queue); }, true};
         chosen.without_bus = "what stands in the streams is not counted";
     });
 }
 
-void add_top(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* top = app.add_subcommand("top", "What goes on: jobs by state, messages that wait, pools and workers");
-    top->add_option("--workers", a.top.workers, "list so many workers, the busiest first")
-        ->check(CLI::Range(0, 100'000))
-        ->capture_default_str();
-    top->add_option("--every", a.pause, "how often to look, such as 5s (default 1s)");
-    top->add_flag("--once", a.top.once, "look once; so it does where the output is no terminal, too");
-    top->final_callback([&a, &chosen] {
+void add_top(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto top = app.subcommand("top", "What goes on: jobs by state, messages that wait, pools and workers");
+    top.option("--workers", &a.top.workers, "list so many workers, the busiest first").range(0, 100'000).show_default();
+    top.option("--every", &a.pause, "how often to look, such as 5s (default 1s)");
+    top.flag("--once", &a.top.once, "look once; so it does where the output is no terminal, too");
+    top.on_parsed([&a, &chosen] {
         a.top.json = a.json;
         a.top.pause = span("--every", a.pause, a.top.pause);
         if (a.top.pause <= engine::Duration::zero()) refuse("--every: must be longer than nothing");
@@ -364,44 +351,41 @@ void add_top(CLI::App& app, Arguments& a, Chosen& chosen) {
     });
 }
 
-void add_guards(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* locks = app.add_subcommand("locks", "Who holds the locks of the loops, and until when");
-    locks->add_option("job", a.job, "also the lock of this job");
-    locks->final_callback(
-        [&a, &chosen] { chosen = {[&a](Session& s) { return list_locks(s, a.job, a.json); }, false}; });
-    auto* circuit = app.add_subcommand("circuit", "Whether policy is asked: the circuits that all replicas share");
-    circuit->final_callback([&a, &chosen] { chosen = {[&a](Session& s) { return show_circuits(s, a.json); }, false}; });
+void add_guards(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto locks = app.subcommand("locks", "Who holds the locks of the loops, and until when");
+    locks.option("job", &a.job, "also the lock of this job");
+    locks.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return list_locks(s, a.job, a.json); }, false}; });
+    const auto circuit = app.subcommand("circuit", "Whether policy is asked: the circuits that all replicas share");
+    circuit.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return show_circuits(s, a.json); }, false}; });
 }
 
-void add_doctor(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* doctor = app.add_subcommand("doctor", "What is wrong with the deployment, and how to mend it");
-    doctor->add_flag("--all", a.doctor.all, "also tell what is well");
-    doctor->footer(
+void add_doctor(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto doctor = app.subcommand("doctor", "What is wrong with the deployment, and how to mend it");
+    doctor.flag("--all", &a.doctor.all, "also tell what is well");
+    doctor.footer(
         "Holds the environment, Redis, NATS, what they store and the safety kernel to what the scheduler needs. Run "
         "it\n"
         "with the environment of lockstepd. Exit codes: 0 nothing is wrong (there may be warnings), 5 something is.");
-    doctor->final_callback([&a, &chosen] {
+    doctor.on_parsed([&a, &chosen] {
         a.doctor.json = a.json;
         chosen = {[&a](Session& s) { return run_doctor(s, a.doctor); }, false, false};
         chosen.whatever_is_there = true;
     });
 }
 
-void add_shell(CLI::App& app, Arguments& a, Chosen& chosen) {
-    auto* completion = app.add_subcommand("completion", "Print a completion script for a shell");
-    completion->add_option("shell", a.shell, "bash, zsh or fish")
-        ->required()
-        ->check(usage::one_of({"bash", "zsh", "fish"}));
-    completion->footer("Example: source <(lockstepctl completion bash)");
-    completion->final_callback([&app, &a, &chosen] {
+void add_shell(const usage::Command& app, Arguments& a, Chosen& chosen) {
+    const auto completion = app.subcommand("completion", "Print a completion script for a shell");
+    completion.option("shell", &a.shell, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+    completion.footer("Example: source <(lockstepctl completion bash)");
+    completion.on_parsed([&app, &a, &chosen] {
         chosen.offline = [&app, &a] {
             fmt::print("{}", usage::completion_script(app, *usage::shell_called(a.shell)));
             return kDone;
         };
     });
-    auto* manual = app.add_subcommand("man", "Print the manual page, for man -l");
-    manual->footer("Example: lockstepctl man | man -l -");
-    manual->final_callback([&app, &chosen] {
+    const auto manual = app.subcommand("man", "Print the manual page, for man -l");
+    manual.footer("Example: lockstepctl man | man -l -");
+    manual.on_parsed([&app, &chosen] {
         chosen.offline = [&app] {
             fmt::print("{}", usage::manual_page(app, LOCKSTEP_VERSION));
             return kDone;
@@ -412,20 +396,21 @@ void add_shell(CLI::App& app, Arguments& a, Chosen& chosen) {
 }  // namespace
 
 Parser::Parser()
-    : app_(std::make_unique<CLI::App>("Operates a Lockstep deployment: submits jobs, shows and ends them, says why "
-                                      "they wait, decides approvals, tends\n"
-                                      "dead letters, runs workflows.")),
+    : app_(
+          "Operates a Lockstep deployment: submits jobs, shows and ends them, says why they wait, decides approvals, "
+          "tends\n"
+          "dead letters, runs workflows.",
+          "lockstepctl"),
       arguments_(std::make_unique<Arguments>()) {
-    CLI::App& app = *app_;
+    const usage::Program& app = app_;
     Arguments& a = *arguments_;
-    app.name("lockstepctl");
-    usage::explain_refusals(app);
+    app.explain_refusals();
     add_version_flag(app);
-    app.require_subcommand(1);
+    app.require_subcommand();
     app.fallthrough();
-    app.add_option("--nats", nats_, "NATS address (environment: NATS_URL)");
-    app.add_option("--redis", redis_, "Redis address (environment: REDIS_URL)");
-    app.add_flag("--json", a.json, "print one JSON document and nothing else");
+    app.option("--nats", &nats_, "NATS address (environment: NATS_URL)");
+    app.option("--redis", &redis_, "Redis address (environment: REDIS_URL)");
+    app.flag("--json", &a.json, "print one JSON document and nothing else");
     app.footer(
         "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job, workflow,\n"
         "run or pool, 4 what was waited for did not come: the job or run did not succeed, the pool is not empty,\n"
@@ -448,11 +433,7 @@ Parser::Parser()
 Parser::~Parser() = default;
 
 tl::expected<void, int> Parser::parse(int argc, const char* const* argv) {
-    try {
-        app_->parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return tl::make_unexpected(app_->exit(error) == 0 ? kDone : kWrongUse);
-    }
+    if (const auto ended = app_.parse(argc, argv)) return tl::make_unexpected(*ended == 0 ? kDone : kWrongUse);
     Arguments& a = *arguments_;
     a.submit.json = a.status.json = a.approval.json = a.json;
     return {};

@@ -2,12 +2,12 @@
 // they know what it knows.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <tl/expected.hpp>
 
 #include "prod/ctl/command_line.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 
@@ -23,7 +23,7 @@ public:
     /// The error is the exit code, after help, the version or what is wrong has been printed.
     [[nodiscard]] tl::expected<void, int> parse(int argc, const char* const* argv);
 
-    [[nodiscard]] CLI::App& app() { return *app_; }
+    [[nodiscard]] const usage::Command& app() const { return app_; }
     /// What was asked for, once it has been parsed. It refers to this parser.
     [[nodiscard]] const Chosen& chosen() const { return chosen_; }
     /// Addresses that were given; empty: the environment says.
@@ -31,7 +31,7 @@ public:
     [[nodiscard]] const std::string& redis() const { return redis_; }
 
 private:
-    std::unique_ptr<CLI::App> app_;
+    usage::Program app_;
     std::unique_ptr<Arguments> arguments_;
     std::string nats_;
     std::string redis_;

@@ -1,7 +1,6 @@
 // `workflow ...` on the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "prod/ctl/command_line.h"
@@ -26,6 +25,6 @@ struct WorkflowArguments {
 };
 
 /// `arguments`, `as_json` and `chosen` outlive the reading of the command line and the command.
-void add_workflow(CLI::App& app, WorkflowArguments& arguments, const bool& as_json, Chosen& chosen);
+void add_workflow(const usage::Command& app, WorkflowArguments& arguments, const bool& as_json, Chosen& chosen);
 
 }  // namespace lockstep::prod

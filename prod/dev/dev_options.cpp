@@ -2,26 +2,26 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <tuple>
 #include <vector>
 
 #include "engine/config/tunables.h"
 #include "prod/ctl/session.h"
 #include "prod/version/build.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 
 namespace {
 
-constexpr int kPortMax = 65'535;
+using usage::refuse;
 
-[[noreturn]] void reject(const std::string& why) { throw CLI::ValidationError(why); }
+constexpr int kPortMax = 65'535;
 
 engine::Duration positive_span(const char* option, const std::string& text) {
     const auto parsed = engine::parse_duration(text);
-    if (!parsed) reject(fmt::format("{}: {}", option, parsed.error()));
-    if (*parsed <= engine::Duration::zero()) reject(fmt::format("{}: must be longer than nothing", option));
+    if (!parsed) refuse(fmt::format("{}: {}", option, parsed.error()));
+    if (*parsed <= engine::Duration::zero()) refuse(fmt::format("{}: must be longer than nothing", option));
     return *parsed;
 }
 
@@ -29,14 +29,14 @@ void complete(DevOptions& options, const std::vector<std::string>& environment, 
     for (const std::string& entry : environment) {
         const auto equals = entry.find('=');
         if (equals == std::string::npos || equals == 0)
-            reject(fmt::format("--env: expected NAME=VALUE, got \"{}\"", entry));
+            refuse(fmt::format("--env: expected NAME=VALUE, got \"{}\"", entry));
         options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
     }
     (void)positive_span("--service-time", options.service_time);
     if (!run_for.empty()) options.run_for = positive_span("--for", run_for);
-    if (options.until_done && options.workers == 0) reject("--until-done: without a worker (--workers 0) no job ends");
+    if (options.until_done && options.workers == 0) refuse("--until-done: without a worker (--workers 0) no job ends");
     if (options.metrics_port != 0 && options.metrics_port + options.replicas - 1 > kPortMax)
-        reject(fmt::format("--metrics-port: {} replicas need the ports from there on, which end at {}",
+        refuse(fmt::format("--metrics-port: {} replicas need the ports from there on, which end at {}",
                            options.replicas, kPortMax));
 }
 
@@ -46,43 +46,37 @@ tl::expected<DevOptions, int> parse_dev_options(int argc, const char* const* arg
     DevOptions o;
     std::vector<std::string> environment;
     std::string run_for;
-    CLI::App app(
+    const usage::Program app(
         "Starts Redis, NATS, a kernel, lockstepd and workers on this machine, shows how a sample job goes and then "
         "what goes on,\n"
-        "until Ctrl-C. Everything listens on loopback ports and lies in a temporary folder; nothing is left.");
-    app.name("lockstep dev");
+        "until Ctrl-C. Everything listens on loopback ports and lies in a temporary folder; nothing is left.",
+        "lockstep dev");
     add_version_flag(app);
-    app.add_option("--replicas", o.replicas, "how many lockstepd")->check(CLI::Range(1, 100))->capture_default_str();
-    app.add_option("--workers", o.workers, "how many lockstep-worker in each pool; 0: you start your own")
-        ->check(CLI::Range(0, 100))
-        ->capture_default_str();
-    app.add_option("--service-time", o.service_time, "time that each job takes; its output is its input")
-        ->capture_default_str();
-    app.add_option("--policy", o.policy_file, "policy of the kernel (default: the example safety.yaml)")
-        ->check(CLI::ExistingFile);
-    app.add_option("--pools", o.pools_file, "pools file (default: the example pools.yaml)")->check(CLI::ExistingFile);
-    app.add_option("--env", environment, "NAME=VALUE for lockstepd, such as LOCKSTEP_BACKOFF_BASE=1s (repeatable)");
+    app.option("--replicas", &o.replicas, "how many lockstepd").range(1, 100).show_default();
+    app.option("--workers", &o.workers, "how many lockstep-worker in each pool; 0: you start your own")
+        .range(0, 100)
+        .show_default();
+    app.option("--service-time", &o.service_time, "time that each job takes; its output is its input").show_default();
+    app.option("--policy", &o.policy_file, "policy of the kernel (default: the example safety.yaml)").existing_file();
+    app.option("--pools", &o.pools_file, "pools file (default: the example pools.yaml)").existing_file();
+    app.option("--env", &environment, "NAME=VALUE for lockstepd, such as LOCKSTEP_BACKOFF_BASE=1s (repeatable)");
     for (auto& [name, port, of] : {std::tuple<const char*, int&, const char*>{"--redis-port", o.redis_port, "Redis"},
                                    {"--nats-port", o.nats_port, "NATS"},
                                    {"--kernel-port", o.kernel_port, "the kernel"},
                                    {"--metrics-port", o.metrics_port, "the first replica's /metrics; others follow"}})
-        app.add_option(name, port, fmt::format("port of {} (default: a free one)", of))->check(CLI::Range(1, kPortMax));
-    app.add_option("--topic", o.topic, "topic of the sample job")->capture_default_str();
-    app.add_option("--payload", o.payload, "input of the sample job")->capture_default_str();
-    auto* until_done = app.add_flag("--until-done", o.until_done, "end with the sample job");
-    app.add_option("--for", run_for, "end after so long, such as 30s")->excludes(until_done);
-    app.add_flag("--keep", o.keep, "leave the folder with the logs");
+        app.option(name, &port, fmt::format("port of {} (default: a free one)", of)).range(1, kPortMax);
+    app.option("--topic", &o.topic, "topic of the sample job").show_default();
+    app.option("--payload", &o.payload, "input of the sample job").show_default();
+    const auto until_done = app.flag("--until-done", &o.until_done, "end with the sample job");
+    app.option("--for", &run_for, "end after so long, such as 30s").excludes(until_done);
+    app.flag("--keep", &o.keep, "leave the folder with the logs");
     app.footer(
         "Exit codes: 0 it was told to end, or with --until-done the sample job has succeeded, 1 something does not "
         "start or\n"
         "has ended by itself, 2 wrong use or a program is missing, 4 with --until-done the sample job has ended "
         "otherwise.");
-    try {
-        app.parse(argc, argv);
-        complete(o, environment, run_for);
-    } catch (const CLI::ParseError& error) {
-        return tl::make_unexpected(app.exit(error) == 0 ? kDone : kWrongUse);
-    }
+    app.on_parsed([&] { complete(o, environment, run_for); });
+    if (const auto ended = app.parse(argc, argv)) return tl::make_unexpected(*ended == 0 ? kDone : kWrongUse);
     return o;
 }
 

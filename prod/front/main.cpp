@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 #include <google/protobuf/stubs/logging.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "engine/config/tunables.h"
@@ -12,6 +11,7 @@
 #include "prod/loop/signals.h"
 #include "prod/tls/openssl_exit.h"
 #include "prod/version/build.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 namespace {
@@ -92,24 +92,24 @@ int main(int argc, char** argv) {
     using namespace lockstep::prod;
     keep_openssl_until_the_end();
     Arguments arguments;
-    CLI::App app(
+    const lockstep::usage::Program app(
         "Routes submissions by their tenants to cells, each a Redis, a NATS and its replicas of lockstepd, and brings "
         "results and\n"
-        "dead letters back. Cancellations go to every cell. Stops gracefully on SIGTERM.");
-    app.name("lockstep-front");
+        "dead letters back. Cancellations go to every cell. Stops gracefully on SIGTERM.",
+        "lockstep-front");
     lockstep::prod::add_version_flag(app);
-    app.add_option("--cells", arguments.cells, "file of the cells and of tenants that belong to one")
-        ->envname("CELLS_CONFIG_PATH")
-        ->capture_default_str();
-    app.add_option("--listen", arguments.front.listen,
-                   "host:port of /metrics, /livez and /readyz; port 0 takes a free one")
-        ->envname("FRONT_METRICS_ADDR")
-        ->capture_default_str();
-    app.add_option("--ack-wait", arguments.ack_wait,
-                   "silence after which what a front has in hand goes to another one, 1s to 1m")
-        ->capture_default_str();
-    app.add_flag("--check", arguments.check_only, "read the configuration, report every mistake, and end");
-    app.add_option("--cell-of", arguments.tenant, "print the cell of a tenant, and end");
+    app.option("--cells", &arguments.cells, "file of the cells and of tenants that belong to one")
+        .environment("CELLS_CONFIG_PATH")
+        .show_default();
+    app.option("--listen", &arguments.front.listen,
+               "host:port of /metrics, /livez and /readyz; port 0 takes a free one")
+        .environment("FRONT_METRICS_ADDR")
+        .show_default();
+    app.option("--ack-wait", &arguments.ack_wait,
+               "silence after which what a front has in hand goes to another one, 1s to 1m")
+        .show_default();
+    app.flag("--check", &arguments.check_only, "read the configuration, report every mistake, and end");
+    app.option("--cell-of", &arguments.tenant, "print the cell of a tenant, and end");
     app.footer(
         "Its own NATS is NATS_URL, with NATS_CREDS, NATS_USERNAME, NATS_PASSWORD, NATS_TLS_CA, ... as of lockstepd\n"
         "(lockstepd config reference); the NATS of each cell stands in the file. NATS_JS_MAX_AGE and NATS_JS_REPLICAS\n"
@@ -120,10 +120,6 @@ int main(int argc, char** argv) {
         "Exit codes: 0 stopped or checked, 1 its NATS cannot be reached at start or refuses the credentials for good,\n"
         "2 the configuration is not usable, the listener's address is taken, schedulers read its NATS, or the cells\n"
         "cannot change while submissions are in hand, 128+N ended at once by a second signal N.");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : Front::kExitConfiguration;
-    }
+    if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : Front::kExitConfiguration;
     return run(arguments);
 }

@@ -2,7 +2,7 @@
 // read like what an operator sees: submit, wait, kill, count.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <deque>

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "prod/integration/deployment.h"
 

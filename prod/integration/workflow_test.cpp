@@ -1,4 +1,4 @@
-// Workflows on real servers, as the README has them: runs that outlive the replicas that began them, and what stands in the way of
+// Workflows on real servers, as their page has them: runs that outlive the replicas that began them, and what stands in the way of
 // a workflow engine at its start.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ using nlohmann::json;
 /// Jobs of steps that are called `bad` fail for good.
 constexpr const char* kScript = R"(case "$CORDUM_JOB_ID" in *:bad@*) exit 65;; esac; cat)";
 
-/// The lines between the first fence of that language in the README's section and its end.
+/// The lines between the first fence of that language in that section of workflow.md and its end.
 std::string block_of(const std::string& section, const std::string& fence) {
-    std::ifstream in(LOCKSTEP_README);
+    std::ifstream in(LOCKSTEP_WORKFLOW_PAGE);
     std::string text;
     bool in_section = false;
     bool in_block = false;
@@ -294,9 +294,9 @@ std::string masked(const std::string& line) {
     return std::regex_replace(line, kVaries, "~");
 }
 
-TEST_F(WorkflowTest, TheReadmesExampleDoesWhatIsPrintedThere) {
-    const std::string definition = block_of("Workflows", "json");
-    const std::string session = block_of("Workflows", "console");
+TEST_F(WorkflowTest, TheExampleOfThePageDoesWhatIsPrintedThere) {
+    const std::string definition = block_of("A first workflow", "json");
+    const std::string session = block_of("A first workflow", "console");
     ASSERT_FALSE(definition.empty());
     std::ofstream(world->folder() / "trip.json") << definition;
     world->add_scheduler();

@@ -3,7 +3,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "prod/loop/system_clock.h"
 #include "prod/tls/tls_channel.h"
 #include "prod/version/build.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 namespace {
@@ -100,29 +100,23 @@ int main(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     lockstep::prod::Arguments arguments;
-    CLI::App app(
+    const lockstep::usage::Program app(
         "Decides by a safety policy file: gRPC services SafetyKernel, OutputPolicyService and health.\n"
-        "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.");
-    app.name("lockstep-kernel");
+        "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.",
+        "lockstep-kernel");
     lockstep::prod::add_version_flag(app);
-    app.add_option("--policy", arguments.policy, "policy file")->envname("SAFETY_POLICY_PATH")->capture_default_str();
-    app.add_option("--listen", arguments.listen, "host:port to serve on; port 0 takes a free one")
-        ->capture_default_str();
-    app.add_option("--reload", arguments.reload, "pause between two looks at the file; 0 for none")
-        ->envname("SAFETY_POLICY_RELOAD_INTERVAL")
-        ->capture_default_str();
-    app.add_option("--max-bytes", arguments.max_bytes, "largest policy file")
-        ->envname("SAFETY_POLICY_MAX_BYTES")
-        ->capture_default_str();
-    app.add_option("--tls-cert", arguments.tls.certificate_file,
-                   "PEM file of its certificate and chain; serves TLS then");
-    app.add_option("--tls-key", arguments.tls.key_file, "PEM file of the certificate's key");
-    app.add_option("--tls-client-ca", arguments.tls.client_ca_file,
-                   "PEM file of the authority whose certificates callers must show; without one anybody may call");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
-    }
+    app.option("--policy", &arguments.policy, "policy file").environment("SAFETY_POLICY_PATH").show_default();
+    app.option("--listen", &arguments.listen, "host:port to serve on; port 0 takes a free one").show_default();
+    app.option("--reload", &arguments.reload, "pause between two looks at the file; 0 for none")
+        .environment("SAFETY_POLICY_RELOAD_INTERVAL")
+        .show_default();
+    app.option("--max-bytes", &arguments.max_bytes, "largest policy file")
+        .environment("SAFETY_POLICY_MAX_BYTES")
+        .show_default();
+    app.option("--tls-cert", &arguments.tls.certificate_file, "PEM file of its certificate and chain; serves TLS then");
+    app.option("--tls-key", &arguments.tls.key_file, "PEM file of the certificate's key");
+    app.option("--tls-client-ca", &arguments.tls.client_ca_file,
+               "PEM file of the authority whose certificates callers must show; without one anybody may call");
+    if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : 2;
     return lockstep::prod::serve(arguments);
 }

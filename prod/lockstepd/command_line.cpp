@@ -1,63 +1,58 @@
 #include "prod/lockstepd/command_line.h"
 
-#include <CLI/CLI.hpp>
-
 #include "prod/config/variables.h"
 #include "prod/lockstepd/daemon.h"
 #include "prod/version/build.h"
-#include "reports/usage/refusal.h"
 
 namespace lockstep::prod {
 
 CommandLine::CommandLine()
-    : app_(std::make_unique<CLI::App>(
+    : app_(
           "One replica of the Lockstep scheduler, or with --role of the workflow engine. It is configured by "
           "environment\n"
           "variables (REDIS_URL, NATS_URL, SAFETY_KERNEL_ADDR, POOL_CONFIG_PATH, ... and LOCKSTEP_<TUNABLE>) and runs "
           "until\n"
           "SIGTERM or SIGINT; a second one ends it at once. SIGUSR1 has the log say what runs.\n"
-          "SIGHUP reads the pools and timeouts files again; with a mistake in them those read before stay in force.")) {
-    CLI::App& app = *app_;
-    app.name("lockstepd");
+          "SIGHUP reads the pools and timeouts files again; with a mistake in them those read before stay in force.",
+          "lockstepd") {
+    const usage::Program& app = app_;
     app.fallthrough();
-    usage::explain_refusals(app);
+    app.explain_refusals();
     add_version_flag(app);
-    app.add_flag("--check", check_only_, "read the configuration, report every mistake, and end");
-    app.add_option("--role", role_,
-                   "scheduler (the default), workflow, or scheduler,workflow for both in one process (environment: "
-                   "LOCKSTEP_ROLE)");
-    auto* config = app.add_subcommand("config", "Settings: what is in force, and what there is");
-    config->require_subcommand(1);
-    auto* print =
-        config->add_subcommand("print", "Each setting with its value and where that comes from; secrets are masked");
-    print->add_flag("--json", as_json_, "one JSON document");
-    print->footer(
+    app.flag("--check", &check_only_, "read the configuration, report every mistake, and end");
+    app.option("--role", &role_,
+               "scheduler (the default), workflow, or scheduler,workflow for both in one process (environment: "
+               "LOCKSTEP_ROLE)");
+    const auto config = app.subcommand("config", "Settings: what is in force, and what there is");
+    config.require_subcommand();
+    const auto print =
+        config.subcommand("print", "Each setting with its value and where that comes from; secrets are masked");
+    print.flag("--json", &as_json_, "one JSON document");
+    print.footer(
         "  lockstepd config print\n  lockstepd config print --json\n"
         "Sources: default, environment, file (of a secret, a credential or the timeouts file), command line. What "
         "differs from\n"
         "the defaults comes first. Exit codes: 0 printed, 2 the configuration is not usable.");
-    config->add_subcommand("reference", "The page about every setting, in Markdown")->final_callback([this] {
+    config.subcommand("reference", "The page about every setting, in Markdown").on_parsed([this] {
         task_ = Task::print_reference;
     });
-    auto* probe =
-        app.add_subcommand("healthcheck", "Ask the lockstepd with this environment whether it lives; exit code 0 or 1");
-    probe->add_flag("--ready", ask_readiness_, "ask instead whether it takes jobs");
-    probe->footer(
+    const auto probe =
+        app.subcommand("healthcheck", "Ask the lockstepd with this environment whether it lives; exit code 0 or 1");
+    probe.flag("--ready", &ask_readiness_, "ask instead whether it takes jobs");
+    probe.footer(
         "For a container's probe:  HEALTHCHECK CMD [\"lockstepd\", \"healthcheck\"]\n"
         "It asks /livez, or with --ready /readyz, at SCHEDULER_METRICS_ADDR; at WORKFLOW_ENGINE_HTTP_ADDR where the "
         "role is\n"
         "workflow alone. Exit codes: 0 yes, 1 no (the reason is printed), 2 the configuration is not usable.");
-    print->final_callback([this] { task_ = Task::print_settings; });
-    probe->final_callback([this] { task_ = Task::ask_health; });
-    auto* completion = app.add_subcommand("completion", "Print a completion script for a shell");
-    completion->add_option("shell", shell_, "bash, zsh or fish")
-        ->required()
-        ->check(usage::one_of({"bash", "zsh", "fish"}));
-    completion->footer("Example: source <(lockstepd completion bash)");
-    completion->final_callback([this] { task_ = Task::print_completion; });
-    auto* manual = app.add_subcommand("man", "Print the manual page, for man -l");
-    manual->footer("Example: lockstepd man | man -l -");
-    manual->final_callback([this] { task_ = Task::print_manual; });
+    print.on_parsed([this] { task_ = Task::print_settings; });
+    probe.on_parsed([this] { task_ = Task::ask_health; });
+    const auto completion = app.subcommand("completion", "Print a completion script for a shell");
+    completion.option("shell", &shell_, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
+    completion.footer("Example: source <(lockstepd completion bash)");
+    completion.on_parsed([this] { task_ = Task::print_completion; });
+    const auto manual = app.subcommand("man", "Print the manual page, for man -l");
+    manual.footer("Example: lockstepd man | man -l -");
+    manual.on_parsed([this] { task_ = Task::print_manual; });
     app.footer(
         "Variables, each explained by `lockstepd config reference`, and LOCKSTEP_<TUNABLE> for every tunable:\n" +
         variables_by_section(100) +
@@ -90,14 +85,9 @@ CommandLine::CommandLine()
         "128+N ended at once by a second signal N.");
 }
 
-CommandLine::~CommandLine() = default;
-
 tl::expected<void, int> CommandLine::parse(int argc, const char* const* argv) {
-    try {
-        app_->parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return tl::make_unexpected(app_->exit(error) == 0 ? Daemon::kExitOk : Daemon::kExitConfiguration);
-    }
+    if (const auto ended = app_.parse(argc, argv))
+        return tl::make_unexpected(*ended == 0 ? Daemon::kExitOk : Daemon::kExitConfiguration);
     if (check_only_ && task_ == Task::serve) task_ = Task::check;
     return {};
 }

@@ -2,13 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <tl/expected.hpp>
 
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 
@@ -25,14 +22,13 @@ public:
     };
 
     CommandLine();
-    ~CommandLine();
     CommandLine(const CommandLine&) = delete;
     CommandLine& operator=(const CommandLine&) = delete;
 
     /// The error is the exit code, after help, the version or what is wrong has been printed.
     [[nodiscard]] tl::expected<void, int> parse(int argc, const char* const* argv);
 
-    [[nodiscard]] const CLI::App& app() const { return *app_; }
+    [[nodiscard]] const usage::Command& app() const { return app_; }
     [[nodiscard]] Task task() const { return task_; }
     [[nodiscard]] const std::string& role() const { return role_; }      // empty: the environment says
     [[nodiscard]] const std::string& shell() const { return shell_; }    // of print_completion
@@ -40,7 +36,7 @@ public:
     [[nodiscard]] bool ask_readiness() const { return ask_readiness_; }  // of ask_health
 
 private:
-    std::unique_ptr<CLI::App> app_;
+    usage::Program app_;
     Task task_ = Task::serve;
     bool check_only_ = false;
     bool ask_readiness_ = false;

@@ -1,8 +1,8 @@
 // A listener for whoever watches the daemon: GET /metrics, /health, /livez and /readyz, on threads of its own.
 //
 //   1. It starts before Redis and NATS are connected and answers "degraded" until they are.
-//   2. /health says how the servers are that the daemon depends on (README.md, "Is it well?"), and in its body whether it takes
-//      jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
+//   2. /health says how the servers are that the daemon depends on (prod/README.md, "Health checks"), and in its body whether
+//      it takes jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
 //      while it drains, and while it has no connection.
 //      With `?verbose` it lists what was looked at. A server may be away for a moment (Health::excused) without a word of it.
 //      /livez and /healthz say that this process answers, and nothing else.

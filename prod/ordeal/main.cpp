@@ -3,7 +3,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "prod/ordeal/ordeal.h"
 #include "prod/ordeal/report.h"
 #include "prod/version/build.h"
+#include "reports/usage/command.h"
 
 namespace {
 
@@ -39,6 +39,8 @@ struct Arguments {
     Options options;
     std::string span = "15m";
     std::string quiet_limit = "3m";
+    std::string programs = std::filesystem::canonical("/proc/self/exe").parent_path();
+    std::string logs;
     std::string json;
     std::vector<std::string> environment;
     bool silent = false;
@@ -65,6 +67,8 @@ std::string complete(Arguments& arguments) {
             return fmt::format("--env: expected NAME=VALUE, got \"{}\"", entry);
         arguments.options.environment[entry.substr(0, equals)] = entry.substr(equals + 1);
     }
+    arguments.options.programs = arguments.programs;
+    arguments.options.logs = arguments.logs;
     if (auto mistake = span("--for", arguments.span, arguments.options.span); !mistake.empty()) return mistake;
     return span("--quiet-limit", arguments.quiet_limit, arguments.options.quiet_limit);
 }
@@ -132,49 +136,40 @@ int main(int argc, char** argv) {
     google::protobuf::SetLogHandler(nullptr);
     Arguments arguments;
     Options& options = arguments.options;
-    options.programs = std::filesystem::canonical("/proc/self/exe").parent_path();
-    CLI::App app(
+    const lockstep::usage::Program app(
         "Starts redis-server, nats-server, a kernel, replicas of lockstepd and workers on loopback ports of its own, "
         "submits\n"
         "jobs, and kills, stops, freezes and cuts off whatever the seed says. In the end it heals all, waits for "
         "quiet, and\n"
-        "judges by what JetStream acknowledged, what its streams hold, what workers recorded and what Redis says.");
-    app.name("lockstep-ordeal");
+        "judges by what JetStream acknowledged, what its streams hold, what workers recorded and what Redis says.",
+        "lockstep-ordeal");
     lockstep::prod::add_version_flag(app);
-    app.add_option("--for", arguments.span, "how long it hurts")->capture_default_str();
-    app.add_option("--seed", options.seed, "draws what is done to whom, and when")->capture_default_str();
-    app.add_option("--quiet-limit", arguments.quiet_limit, "how long quiet may take to return")->capture_default_str();
-    app.add_option("--replicas", options.shape.replicas)->check(CLI::Range(1, 9))->capture_default_str();
-    app.add_option("--workers", options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
-        ->check(CLI::Range(3, 30))
-        ->capture_default_str();
-    app.add_flag(
-        "--available", options.shape.available,
+    app.option("--for", &arguments.span, "how long it hurts").show_default();
+    app.option("--seed", &options.seed, "draws what is done to whom, and when").show_default();
+    app.option("--quiet-limit", &arguments.quiet_limit, "how long quiet may take to return").show_default();
+    app.option("--replicas", &options.shape.replicas).range(1, 9).show_default();
+    app.option("--workers", &options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
+        .range(3, 30)
+        .show_default();
+    app.flag(
+        "--available", &options.shape.available,
         "three redis-servers with three sentinels, and three clustered nats-servers; those that lead are killed and\n"
         "frozen. Writes count once a replica of Redis has them, streams have three copies");
-    app.add_flag("--lossy", options.shape.lossy,
-                 "with --available: writes count before a replica has them; what a failover costs is told")
-        ->needs("--available");
-    app.add_option("--rate", options.jobs_per_second, "jobs a second, floods aside")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    app.add_option("--jobs", options.jobs_most, "at most so many jobs")
-        ->check(CLI::Range(1, 1'000'000))
-        ->capture_default_str();
-    app.add_option("--env", arguments.environment, "NAME=VALUE for the replicas (repeatable)");
-    app.add_option("--json", arguments.json, "write the report to this file as well");
-    app.add_option("--logs", options.logs, "copy all logs into this folder in the end");
-    app.add_option("--programs", options.programs, "folder of lockstepd and the others")->capture_default_str();
-    app.add_flag("--silent", arguments.silent, "no lines of progress");
+    app.flag("--lossy", &options.shape.lossy,
+             "with --available: writes count before a replica has them; what a failover costs is told")
+        .needs("--available");
+    app.option("--rate", &options.jobs_per_second, "jobs a second, floods aside").range(1, 1000).show_default();
+    app.option("--jobs", &options.jobs_most, "at most so many jobs").range(1, 1'000'000).show_default();
+    app.option("--env", &arguments.environment, "NAME=VALUE for the replicas (repeatable)");
+    app.option("--json", &arguments.json, "write the report to this file as well");
+    app.option("--logs", &arguments.logs, "copy all logs into this folder in the end");
+    app.option("--programs", &arguments.programs, "folder of lockstepd and the others").show_default();
+    app.flag("--silent", &arguments.silent, "no lines of progress");
     app.footer(
         "Exit codes: 0 all held, 1 something was violated, 2 wrong use, 3 the ordeal itself failed, 4 nothing was "
         "proved,\n"
         "130 interrupted.");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kHeld : kWrongUse;
-    }
+    if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? kHeld : kWrongUse;
     if (const std::string mistake = complete(arguments); !mistake.empty()) return wrong(mistake);
     struct sigaction action{};
     action.sa_handler = ask_to_stop;

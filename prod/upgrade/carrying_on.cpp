@@ -1,5 +1,6 @@
 #include "prod/upgrade/carrying_on.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "prod/upgrade/half_done.h"

@@ -1,13 +1,13 @@
 // For whoever changes what is stored: the programs of two versions, of which a test has only one.
-#include <CLI/CLI.hpp>
-
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "prod/upgrade/carrying_on.h"
 #include "prod/upgrade/half_done.h"
 #include "prod/upgrade/rolling.h"
 #include "prod/upgrade/written_data.h"
+#include "reports/usage/command.h"
 
 namespace {
 
@@ -46,28 +46,28 @@ int roll(const std::string& earlier, const std::string& later, int jobs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app{
-        "What one version of the programs makes of what another one has stored (needs redis-server and nats-server)"};
-    app.require_subcommand(1);
+    const lockstep::usage::Program app(
+        "What one version of the programs makes of what another one has stored (needs redis-server and nats-server)");
+    app.require_subcommand();
     std::string first;
     std::string second;
     int jobs = 2000;
-    auto* recording = app.add_subcommand("record", "leave jobs half done, and write what is in the servers to a file");
-    recording->add_option("PROGRAMS", first, "folder of lockstepd, lockstepctl, lockstep-worker and lockstep-kernel")
-        ->required();
-    recording->add_option("FILE", second, "the recording")->required();
-    auto* carrying =
-        app.add_subcommand("carry-on", "let programs carry on from a recording; exit code 1: not as promised");
-    carrying->add_option("FILE", first, "the recording")->required();
-    carrying->add_option("PROGRAMS", second, "folder of the programs")->required();
-    auto* rolling = app.add_subcommand("roll", "replace three replicas under load; exit code 1: lost, or run twice");
-    rolling->add_option("EARLIER", first, "folder of the programs that are replaced")->required();
-    rolling->add_option("LATER", second, "folder of those that replace them")->required();
-    rolling->add_option("--jobs", jobs, "how many are submitted meanwhile")->capture_default_str();
-    CLI11_PARSE(app, argc, argv);
+    const auto recording = app.subcommand("record", "leave jobs half done, and write what is in the servers to a file");
+    recording.option("PROGRAMS", &first, "folder of lockstepd, lockstepctl, lockstep-worker and lockstep-kernel")
+        .required();
+    recording.option("FILE", &second, "the recording").required();
+    const auto carrying =
+        app.subcommand("carry-on", "let programs carry on from a recording; exit code 1: not as promised");
+    carrying.option("FILE", &first, "the recording").required();
+    carrying.option("PROGRAMS", &second, "folder of the programs").required();
+    const auto rolling = app.subcommand("roll", "replace three replicas under load; exit code 1: lost, or run twice");
+    rolling.option("EARLIER", &first, "folder of the programs that are replaced").required();
+    rolling.option("LATER", &second, "folder of those that replace them").required();
+    rolling.option("--jobs", &jobs, "how many are submitted meanwhile").show_default();
+    if (const auto ended = app.parse(argc, argv)) return *ended;
     try {
-        if (*recording) return record(first, second);
-        if (*carrying) return carry_on_from(first, second);
+        if (recording.parsed()) return record(first, second);
+        if (carrying.parsed()) return carry_on_from(first, second);
         return roll(first, second, jobs);
     } catch (const std::exception& mistake) {
         std::cerr << "lockstep_upgrade: " << mistake.what() << '\n';

@@ -7,6 +7,7 @@
 
 #include <cctype>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <vector>
 

@@ -5,7 +5,7 @@
 // as of now, and a durable at its acknowledgement floor: what lay above it is handed out again, as after a crash.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <chrono>
 #include <string>

@@ -12,6 +12,6 @@ usage::Build this_build() { return {LOCKSTEP_VERSION, kCommit, kDirty}; }
 
 std::string build_name() { return this_build().name(); }
 
-void add_version_flag(CLI::App& app) { usage::add_version_flag(app, this_build()); }
+void add_version_flag(const usage::Command& program) { usage::add_version_flag(program, this_build()); }
 
 }  // namespace lockstep::prod

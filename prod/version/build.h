@@ -1,8 +1,9 @@
 // Which build of Lockstep a program is: what `--version`, the metric lockstep_build_info and the packages say.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
+
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 
@@ -14,7 +15,7 @@ extern const bool kDirty;
 /// The name of the build (reports/usage/version_flag.h), as `lockstep` calls its own in what it writes.
 [[nodiscard]] std::string build_name();
 
-/// `--version` of a program that has a name. `app` has to outlive the parse.
-void add_version_flag(CLI::App& app);
+/// `--version` of a program that has a name.
+void add_version_flag(const usage::Command& program);
 
 }  // namespace lockstep::prod

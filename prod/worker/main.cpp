@@ -3,7 +3,6 @@
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "engine/config/tunables.h"
@@ -16,6 +15,7 @@
 #include "prod/tls/openssl_exit.h"
 #include "prod/version/build.h"
 #include "prod/worker/worker.h"
+#include "reports/usage/command.h"
 
 namespace lockstep::prod {
 namespace {
@@ -117,35 +117,30 @@ int main(int argc, char** argv) {
     keep_openssl_until_the_end();
     Arguments arguments;
     WorkerOptions& worker = arguments.worker;
-    CLI::App app("Works on jobs: sleeps, echoes their input, or runs a command for each. Stops gracefully on SIGTERM.");
-    app.name("lockstep-worker");
+    const lockstep::usage::Program app(
+        "Works on jobs: sleeps, echoes their input, or runs a command for each. Stops gracefully on SIGTERM.",
+        "lockstep-worker");
     add_version_flag(app);
-    app.add_option("--id", worker.id, "worker id; jobs come on worker.<id>.jobs")->required();
-    app.add_option("--pool", worker.pool, "pool that it belongs to")->capture_default_str();
-    app.add_option("--max-parallel", worker.max_parallel, "jobs at once")
-        ->check(CLI::Range(1, 100'000))
-        ->capture_default_str();
-    app.add_option("--service-time", arguments.service_time, "time that each job takes, such as 50ms");
-    auto* exec = app.add_option(
-        "--exec", worker.command,
-        "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set; "
-        "exit status 75 fails the job for now, 65 for good, any other but 0 fails it");
-    app.add_flag("--echo", arguments.echo, "the output is the input (the default)")->excludes(exec);
-    app.add_option("--capability", worker.capabilities, "capability to advertise (repeatable)");
-    app.add_option("--label", arguments.labels, "placement label key=value (repeatable)");
-    app.add_option("--region", worker.region, "region to advertise");
-    app.add_option("--heartbeat", arguments.heartbeat, "pause between heartbeats")->capture_default_str();
-    app.add_option("--grace", arguments.grace, "time to finish jobs when stopped")->capture_default_str();
-    app.add_option("--record", worker.record_file, "append a line \"job time worker\" per started execution");
-    app.add_flag("--report-cpu", worker.report_cpu, "tell the machine's load; a loaded machine then gets fewer jobs");
-    app.add_option("--nats", arguments.nats, "NATS address (environment: NATS_URL)");
-    app.add_option("--redis", arguments.redis, "Redis address (environment: REDIS_URL)");
+    app.option("--id", &worker.id, "worker id; jobs come on worker.<id>.jobs").required();
+    app.option("--pool", &worker.pool, "pool that it belongs to").show_default();
+    app.option("--max-parallel", &worker.max_parallel, "jobs at once").range(1, 100'000).show_default();
+    app.option("--service-time", &arguments.service_time, "time that each job takes, such as 50ms");
+    const auto exec =
+        app.option("--exec", &worker.command,
+                   "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set; "
+                   "exit status 75 fails the job for now, 65 for good, any other but 0 fails it");
+    app.flag("--echo", &arguments.echo, "the output is the input (the default)").excludes(exec);
+    app.option("--capability", &worker.capabilities, "capability to advertise (repeatable)");
+    app.option("--label", &arguments.labels, "placement label key=value (repeatable)");
+    app.option("--region", &worker.region, "region to advertise");
+    app.option("--heartbeat", &arguments.heartbeat, "pause between heartbeats").show_default();
+    app.option("--grace", &arguments.grace, "time to finish jobs when stopped").show_default();
+    app.option("--record", &worker.record_file, "append a line \"job time worker\" per started execution");
+    app.flag("--report-cpu", &worker.report_cpu, "tell the machine's load; a loaded machine then gets fewer jobs");
+    app.option("--nats", &arguments.nats, "NATS address (environment: NATS_URL)");
+    app.option("--redis", &arguments.redis, "Redis address (environment: REDIS_URL)");
     app.footer("Exit codes: 0 stopped, 1 a server cannot be reached at start, 2 wrong use.");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : 2;
-    }
+    if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : 2;
     const auto fail = [](const std::string& why) {
         fmt::print(stderr, "lockstep-worker: {}\n", why);
         return 2;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+
 namespace lockstep::usage {
 
 namespace {
@@ -44,6 +45,7 @@ void add_outline(const CLI::App& app, std::vector<std::string> path, std::vector
     for (const CLI::Option* option : app.get_options()) command.options.push_back(outline_option(*option));
     const auto children = app.get_subcommands([](const CLI::App*) { return true; });
     for (const CLI::App* child : children) command.subcommands.push_back(child->get_name());
+    command.needs_subcommand = app.get_require_subcommand_min() > 0;
     out.push_back(std::move(command));
     for (const CLI::App* child : children) {
         path.push_back(child->get_name());
@@ -56,9 +58,9 @@ void add_outline(const CLI::App& app, std::vector<std::string> path, std::vector
 
 std::string OutlinedCommand::words() const { return fmt::format("{}", fmt::join(path, " ")); }
 
-std::vector<OutlinedCommand> outline_commands(const CLI::App& app) {
+std::vector<OutlinedCommand> outline_commands(const Command& program) {
     std::vector<OutlinedCommand> commands;
-    add_outline(app, {}, commands);
+    add_outline(program.app(), {}, commands);
     return commands;
 }
 

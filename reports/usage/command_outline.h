@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "reports/usage/command.h"
 
 namespace lockstep::usage {
 
@@ -27,12 +25,13 @@ struct OutlinedCommand {
     std::string footer;
     std::vector<OutlinedOption> options;  // what the program takes anywhere stands with the program alone
     std::vector<std::string> subcommands;
+    bool needs_subcommand = false;
 
     /// The words of the path with a blank between.
     [[nodiscard]] std::string words() const;
 };
 
 /// The program first, then every command before what is below it, in the order of the parser.
-[[nodiscard]] std::vector<OutlinedCommand> outline_commands(const CLI::App& app);
+[[nodiscard]] std::vector<OutlinedCommand> outline_commands(const Command& program);
 
 }  // namespace lockstep::usage

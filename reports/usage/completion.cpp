@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "reports/usage/command_outline.h"
@@ -219,12 +218,12 @@ std::optional<Shell> shell_called(std::string_view name) {
     return std::nullopt;
 }
 
-std::string completion_script(const CLI::App& app, Shell shell) {
-    const auto commands = outline_commands(app);
+std::string completion_script(const Command& program, Shell shell) {
+    const auto commands = outline_commands(program);
     switch (shell) {
-        case Shell::bash: return bash_script(app.get_name(), commands);
-        case Shell::zsh: return zsh_script(app.get_name(), commands);
-        case Shell::fish: return fish_script(app.get_name(), commands);
+        case Shell::bash: return bash_script(program.name(), commands);
+        case Shell::zsh: return zsh_script(program.name(), commands);
+        case Shell::fish: return fish_script(program.name(), commands);
     }
     return {};
 }

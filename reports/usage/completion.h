@@ -6,9 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "reports/usage/command.h"
 
 namespace lockstep::usage {
 
@@ -17,6 +15,6 @@ enum class Shell : std::uint8_t { bash, zsh, fish };
 
 /// What is to be sourced. It completes commands, options (those of the program at every command), words that an option or
 /// argument is limited to, and file names everywhere else. Needs nothing but the shell.
-[[nodiscard]] std::string completion_script(const CLI::App& app, Shell shell);
+[[nodiscard]] std::string completion_script(const Command& program, Shell shell);
 
 }  // namespace lockstep::usage

@@ -2,7 +2,6 @@
 
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 
@@ -65,18 +64,17 @@ std::string synopsis(const std::string& program, const OutlinedCommand& command)
 
 }  // namespace
 
-std::string manual_page(const CLI::App& app, std::string_view version) {
-    const auto commands = outline_commands(app);
-    const std::string program = app.get_name();
+std::string manual_page(const Command& command_line, std::string_view version) {
+    const auto commands = outline_commands(command_line);
+    const std::string program = command_line.name();
     std::string title = program;
     std::ranges::transform(title, title.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     const OutlinedCommand& root = commands.front();
     const std::string& help = root.help;
     std::string page = fmt::format(".TH {} 1 \"\" \"{} {}\"\n.SH NAME\n{} \\- {}\n", title, roff(program),
                                    roff(version), roff(program), roff(summary_of(help)));
-    page +=
-        fmt::format(".SH SYNOPSIS\n.B {}\n[\\fIoptions\\fR] {}\n.SH DESCRIPTION\n{}\n.SH OPTIONS\n", roff(program),
-                    app.get_require_subcommand_min() > 0 ? "\\fIcommand\\fR ..." : "[\\fIcommand\\fR ...]", roff(help));
+    page += fmt::format(".SH SYNOPSIS\n.B {}\n[\\fIoptions\\fR] {}\n.SH DESCRIPTION\n{}\n.SH OPTIONS\n", roff(program),
+                        root.needs_subcommand ? "\\fIcommand\\fR ..." : "[\\fIcommand\\fR ...]", roff(help));
     for (const OutlinedOption& option : root.options) page += option_text(option);
     page += ".SH COMMANDS\n";
     for (const OutlinedCommand& command : commands) {

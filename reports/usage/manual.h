@@ -4,13 +4,11 @@
 #include <string>
 #include <string_view>
 
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "reports/usage/command.h"
 
 namespace lockstep::usage {
 
 /// Section 1, in the macros of man(7). The same parser gives the same bytes: no date.
-[[nodiscard]] std::string manual_page(const CLI::App& app, std::string_view version);
+[[nodiscard]] std::string manual_page(const Command& command_line, std::string_view version);
 
 }  // namespace lockstep::usage

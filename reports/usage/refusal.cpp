@@ -1,4 +1,4 @@
-#include "reports/usage/refusal.h"
+#include "reports/usage/command.h"
 
 #include <fmt/ranges.h>
 
@@ -90,17 +90,17 @@ std::string refusal(const CLI::App& program, const CLI::Error& error) {
 
 }  // namespace
 
-void explain_refusals(CLI::App& app) {
-    app.failure_message([](const CLI::App* program, const CLI::Error& error) { return refusal(*program, error); });
+void Command::explain_refusals() const {
+    app_->failure_message([](const CLI::App* program, const CLI::Error& error) { return refusal(*program, error); });
 }
 
-CLI::Validator one_of(std::vector<std::string> words) {
+Option Option::one_of(std::vector<std::string> words) const {
     std::string shown = fmt::format("{{{}}}", fmt::join(words, ","));
-    return {[words = std::move(words)](const std::string& word) {
-                if (std::ranges::find(words, word) != words.end()) return std::string();
-                return fmt::format("there is no \"{}\"{}", word, engine::suggestion(word, words));
-            },
-            std::move(shown)};
+    const auto mistake = [words = std::move(words)](const std::string& word) {
+        if (std::ranges::find(words, word) != words.end()) return std::string();
+        return fmt::format("there is no \"{}\"{}", word, engine::suggestion(word, words));
+    };
+    return Option(option_->check(CLI::Validator(mistake, std::move(shown))));
 }
 
 }  // namespace lockstep::usage

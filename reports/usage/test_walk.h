@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -25,30 +24,25 @@ struct Walked {
 };
 
 /// Every command, read off the parser and not off what completions are made from.
-inline std::vector<Walked> walk(const CLI::App& app, const std::string& words = {}) {
-    Walked here{words, {}, {}};
-    for (const CLI::Option* option : app.get_options()) {
-        for (const auto& name : option->get_lnames()) here.names.push_back("--" + name);
-        for (const auto& name : option->get_snames()) here.names.push_back("-" + name);
+inline std::vector<Walked> walk(const Command& command, const std::string& words = {}) {
+    std::vector<Walked> all{{words, command.option_names(), {}}};
+    for (const Command& child : command.subcommands()) {
+        all.front().subcommands.push_back(child.name());
+        for (auto& below : walk(child, words.empty() ? child.name() : words + " " + child.name()))
+            all.push_back(std::move(below));
     }
-    const auto children = app.get_subcommands([](const CLI::App*) { return true; });
-    for (const CLI::App* child : children) here.subcommands.push_back(child->get_name());
-    std::vector<Walked> all{std::move(here)};
-    for (const CLI::App* child : children)
-        for (auto& command : walk(*child, words.empty() ? child->get_name() : words + " " + child->get_name()))
-            all.push_back(std::move(command));
     return all;
 }
 
 /// What bash offers for each of these command lines, a line each with a blank at both ends; it completes the last word.
-inline std::vector<std::string> offered_by_bash(const CLI::App& app, const std::vector<std::string>& lines) {
+inline std::vector<std::string> offered_by_bash(const Command& app, const std::vector<std::string>& lines) {
     const auto folder = std::filesystem::temp_directory_path() / fmt::format("completion-{}", ::getpid());
     std::filesystem::create_directory(folder);
     std::ofstream script(folder / "ask.bash");
     script << completion_script(app, Shell::bash);
     for (const std::string& line : lines)
         script << fmt::format("COMP_WORDS=({}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); COMPREPLY=(); _{}\n", line,
-                              app.get_name())
+                              app.name())
                << "echo \" ${COMPREPLY[*]} \"\n";
     script.close();
     std::string told;
@@ -65,12 +59,12 @@ inline std::vector<std::string> offered_by_bash(const CLI::App& app, const std::
     return out;
 }
 
-inline void expect_bash_covers(const CLI::App& app) {
+inline void expect_bash_covers(const Command& app) {
     const auto commands = walk(app);
     std::vector<std::string> lines;
     for (const auto& command : commands) {
-        lines.push_back(fmt::format("{} {} -", app.get_name(), command.words));
-        lines.push_back(fmt::format("{} {} ''", app.get_name(), command.words));
+        lines.push_back(fmt::format("{} {} -", app.name(), command.words));
+        lines.push_back(fmt::format("{} {} ''", app.name(), command.words));
     }
     const auto offered = offered_by_bash(app, lines);
     ASSERT_EQ(offered.size(), lines.size());
@@ -82,7 +76,7 @@ inline void expect_bash_covers(const CLI::App& app) {
     }
 }
 
-inline void expect_zsh_and_fish_cover(const CLI::App& app) {
+inline void expect_zsh_and_fish_cover(const Command& app) {
     const std::string zsh = completion_script(app, Shell::zsh);
     const std::string fish = completion_script(app, Shell::fish);
     for (const auto& command : walk(app)) {
@@ -91,7 +85,7 @@ inline void expect_zsh_and_fish_cover(const CLI::App& app) {
         const auto begin = zsh.find(at);
         ASSERT_NE(begin, std::string::npos) << command.words;
         const std::string line = zsh.substr(begin, zsh.find('\n', begin) - begin);
-        const std::string there = fmt::format("'__{}_at \"{}\"'", app.get_name(), command.words);
+        const std::string there = fmt::format("'__{}_at \"{}\"'", app.name(), command.words);
         for (const auto& name : command.names) {
             EXPECT_NE(line.find("'" + name + ":"), std::string::npos) << command.words << " " << name;
             const std::string as_fish = name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
@@ -105,7 +99,7 @@ inline void expect_zsh_and_fish_cover(const CLI::App& app) {
     }
 }
 
-inline void expect_manual_covers(const CLI::App& app) {
+inline void expect_manual_covers(const Command& app) {
     const std::string page = manual_page(app, "9.9");
     const auto escaped = [](std::string text) {
         for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\-");
@@ -116,8 +110,7 @@ inline void expect_manual_covers(const CLI::App& app) {
             if (name != "--help" && name != "-h")
                 EXPECT_NE(page.find(escaped(name)), std::string::npos) << command.words << " " << name;
         if (!command.words.empty())
-            EXPECT_NE(page.find(escaped(fmt::format(".SS \\fB{} {}", app.get_name(), command.words))),
-                      std::string::npos)
+            EXPECT_NE(page.find(escaped(fmt::format(".SS \\fB{} {}", app.name(), command.words))), std::string::npos)
                 << command.words;
     }
     EXPECT_NE(page.find("Exit codes"), std::string::npos);

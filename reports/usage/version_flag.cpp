@@ -2,20 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 namespace lockstep::usage {
 
 namespace {
-
-/// Asked for where the program has no such option of its own, too.
-bool asks_for_json(const CLI::App& app) {
-    if (const CLI::Option* own = app.get_option_no_throw("--json"); own != nullptr && own->count() > 0) return true;
-    return std::ranges::count(app.remaining(), "--json") > 0;
-}
 
 std::string version_document(const std::string& program, const Build& build) {
     return nlohmann::json{{"name", program},      {"version", build.version}, {"commit", build.commit},
@@ -29,12 +21,11 @@ std::string Build::name() const {
     return commit.empty() ? version : fmt::format("{}+{}{}", version, commit, dirty ? ".dirty" : "");
 }
 
-void add_version_flag(CLI::App& app, Build build) {
-    app.set_version_flag(
-        "--version",
-        [&app, build = std::move(build)] {
-            return asks_for_json(app) ? version_document(app.get_name(), build)
-                                      : fmt::format("{} {}", app.get_name(), build.name());
+void add_version_flag(const Command& program, Build build) {
+    program.version_flag(
+        [program, build = std::move(build)](bool as_json) {
+            return as_json ? version_document(program.name(), build)
+                           : fmt::format("{} {}", program.name(), build.name());
         },
         "print the version and the commit, with --json as one object, and end");
 }

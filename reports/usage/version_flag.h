@@ -3,9 +3,7 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}  // namespace CLI
+#include "reports/usage/command.h"
 
 namespace lockstep::usage {
 
@@ -19,7 +17,7 @@ struct Build {
 };
 
 /// `--version` of a program that has a name: "lockstepd 0.1.0+1f2e3d4c5b6a", or with `--json` one object with the members name,
-/// version, commit, dirty, build and compiler. `app` has to outlive the parse.
-void add_version_flag(CLI::App& app, Build build);
+/// version, commit, dirty, build and compiler.
+void add_version_flag(const Command& program, Build build);
 
 }  // namespace lockstep::usage

@@ -1,11 +1,8 @@
 #include "sim/cli/parse.h"
 
-#include <CLI/CLI.hpp>
 #include <functional>
-#include <sstream>
 #include <utility>
 
-#include "reports/usage/refusal.h"
 #include "sim/cli/options/optional_values.h"
 #include "sim/cli/options/options.h"
 #include "sim/cli/version.h"
@@ -31,7 +28,7 @@ constexpr const char* kFooter =
 
 /// The whole tree; the options write into the structs beside it. Help lists the subcommands in the order in which they are added.
 struct Tree {
-    CLI::App app{kDescription, "lockstep"};
+    usage::Program app{kDescription, "lockstep"};
     TalkArgs talk;
     RunArgs run;
     ValidateArgs validate;
@@ -46,15 +43,15 @@ struct Tree {
     ExplainArgs explain;
     ListArgs list;
     std::string shell;
-    const CLI::App* dev = nullptr;
-    const CLI::App* manual = nullptr;
+    /// What was asked for, once it has been parsed.
+    Command chosen;
 
     explicit Tree(const usage::Build& build = {kVersion}) {
-        usage::explain_refusals(app);
+        app.explain_refusals();
         app.footer(kFooter);
         usage::add_version_flag(app, build);
         add_talk(app, talk);
-        app.require_subcommand(1);
+        app.require_subcommand();
         add(add_run(app, run), run);
         add(add_validate(app, validate), validate);
         add(add_verify(app, verify), verify);
@@ -68,65 +65,43 @@ struct Tree {
         add(add_explain(app, explain), explain);
         add(add_list(app, list), list);
         // Another program's, which has the options; here for the help, the completion and slips of the pen.
-        dev =
-            app.add_subcommand("dev", "start Redis, NATS, lockstepd and workers on this machine, to try Lockstep out");
-        add_completion(app, shell);
-        manual = add_manual(app);
+        app.subcommand("dev", "start Redis, NATS, lockstepd and workers on this machine, to try Lockstep out")
+            .on_parsed([this] {
+                chosen = Print{
+                    "lockstep: dev has options of its own; none of these may stand before it\n"
+                    "See lockstep dev --help.\n",
+                    true, Exit::usage};
+            });
+        add_completion(app, shell).on_parsed([this] { chosen = Print{completion_of(app, shell)}; });
+        add_manual(app).on_parsed([this] { chosen = Print{manual_of(app, kVersion)}; });
     }
     Tree(const Tree&) = delete;  // what parses into it refers to it
     Tree& operator=(const Tree&) = delete;
 
-    /// What was asked for, once it has been parsed.
-    [[nodiscard]] Command chosen() const {
-        for (const auto& [sub, command] : commands_)
-            if (sub->parsed()) return command();
-        if (dev->parsed())
-            return Print{
-                "lockstep: dev has options of its own; none of these may stand before it\nSee lockstep dev --help.\n",
-                true, Exit::usage};
-        return Print{manual->parsed() ? manual_of(app, kVersion) : completion_of(app, shell)};
-    }
-
 private:
     template <class Args>
-    void add(const CLI::App* sub, const Args& args) {
-        commands_.emplace_back(sub, [&args] { return Command(args); });
+    void add(const usage::Command& sub, const Args& args) {
+        sub.on_parsed([this, &args] { chosen = args; });
     }
-
-    std::vector<std::pair<const CLI::App*, std::function<Command()>>> commands_;
 };
-
-/// The parser's own exit codes (105, 106, 109 and so on) mean nothing to our users: help is 0, everything else wrong use.
-Command explained(const CLI::App& app, const CLI::ParseError& error) {
-    std::ostringstream out;
-    std::ostringstream err;
-    const int code = app.exit(error, out, err);
-    if (code == 0) return Print{out.str()};
-    return Print{err.str(), true, Exit::usage};
-}
 
 }  // namespace
 
 Parsed parse(const std::vector<std::string>& args, const usage::Build& build) {
     Tree tree(build);
     if (args.empty()) return {Print{tree.app.help(), true, Exit::usage}};
-    try {
-        auto reversed = with_optional_values_settled(args);
-        std::ranges::reverse(reversed);  // as the parser takes them
-        tree.app.parse(std::move(reversed));
-    } catch (const CLI::ParseError& error) {
-        return {explained(tree.app, error)};
-    }
-    return {tree.chosen(), tree.talk};
+    // The parser's own exit codes (105, 106, 109 and so on) mean nothing to our users: help is 0, everything else wrong use.
+    if (auto ended = tree.app.parse(with_optional_values_settled(args)))
+        return {Print{std::move(ended->text), ended->code != 0, ended->code == 0 ? Exit::passed : Exit::usage}};
+    return {std::move(tree.chosen), tree.talk};
 }
 
-void look_at_parser(const std::function<void(const CLI::App&)>& look) { look(Tree().app); }
+void look_at_parser(const std::function<void(const usage::Command&)>& look) { look(Tree().app); }
 
 std::vector<std::string> subcommands() {
     const Tree tree;
     std::vector<std::string> names;
-    for (const CLI::App* sub : tree.app.get_subcommands([](const CLI::App*) { return true; }))
-        names.push_back(sub->get_name());
+    for (const usage::Command& sub : tree.app.subcommands()) names.push_back(sub.name());
     return names;
 }
 

@@ -6,13 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include "reports/usage/command.h"
 #include "reports/usage/version_flag.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/options/args.h"
-
-namespace CLI {
-class App;
-}  // namespace CLI
 
 namespace lockstep::sim::cli {
 
@@ -35,7 +32,7 @@ struct Parsed {
 [[nodiscard]] Parsed parse(const std::vector<std::string>& args, const usage::Build& build);
 
 /// Calls `look` with the whole parser, which is gone afterwards.
-void look_at_parser(const std::function<void(const CLI::App&)>& look);
+void look_at_parser(const std::function<void(const usage::Command&)>& look);
 
 /// Every subcommand of this program.
 [[nodiscard]] std::vector<std::string> subcommands();

@@ -67,7 +67,7 @@ TEST_F(Cli, EveryExampleInHelpIsUnderstood) {
 
 // C9, C10
 TEST_F(Cli, CompletionsAndTheManualPageTellOfTheWholeParser) {
-    look_at_parser([](const CLI::App& app) {
+    look_at_parser([](const usage::Command& app) {
         EXPECT_GT(usage::testing::walk(app).size(), 13U);
         usage::testing::expect_bash_covers(app);
         usage::testing::expect_zsh_and_fish_cover(app);

@@ -37,8 +37,8 @@ bool asks_for_nothing(const cap::JobRequest& request) {
 std::int64_t room_of(const NamedWorker& worker, const engine::Tunables& tunables) {
     if (worker.cpu_load >= tunables.overload_cpu || worker.gpu_utilization >= tunables.overload_gpu) return 0;
     if (worker.max_parallel_jobs <= 0) return std::numeric_limits<std::int32_t>::max();
-    constexpr double kRounding = 1e-6;
-    const double places = static_cast<double>(worker.max_parallel_jobs) * tunables.overload_utilization - kRounding;
+    constexpr double kAsWritten = 1e-6;
+    const double places = static_cast<double>(worker.max_parallel_jobs) * tunables.overload_utilization - kAsWritten;
     return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(places)) - worker.active_jobs);
 }
 

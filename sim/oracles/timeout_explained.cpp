@@ -26,7 +26,7 @@ constexpr Duration kUntilReconnected = std::chrono::seconds{10};
 /// Beside the calls themselves.
 constexpr Duration kOnTop = std::chrono::seconds{1};
 /// An input that is not found is looked for again after so long (D-09).
-constexpr Duration kInputNotFound = std::chrono::seconds{5};
+constexpr Duration kInputIsNotFound = std::chrono::seconds{5};
 constexpr std::string_view kLinePrefix = "lockstep:tenant:waiting:";
 
 bool is_waiting(std::string_view state) { return state == "PENDING" || state == "SCHEDULED"; }
@@ -34,7 +34,7 @@ bool is_waiting(std::string_view state) { return state == "PENDING" || state == 
 Duration longest_delay(const engine::Tunables& tunables) {
     return std::max({tunables.backoff_max + tunables.backoff_jitter, tunables.safety_throttle_delay,
                      tunables.safety_unavailable_delay, tunables.retry_delay_no_workers, tunables.retry_delay_publish,
-                     tunables.retry_delay_store, kInputNotFound});
+                     tunables.retry_delay_store, kInputIsNotFound});
 }
 
 }  // namespace

@@ -199,9 +199,9 @@ std::string child(const std::string& pointer, std::string_view key) {
 std::string child(const std::string& pointer, std::size_t index) { return fmt::format("{}/{}", pointer, index); }
 
 std::string shown(const json& value) {
-    constexpr std::size_t kShownMax = 60;
+    constexpr std::size_t kShown = 60;
     std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
-    if (text.size() > kShownMax) text = text.substr(0, kShownMax) + "…";
+    if (text.size() > kShown) text = text.substr(0, kShown) + "…";
     return text;
 }
 

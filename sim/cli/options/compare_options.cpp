@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -31,36 +29,32 @@ constexpr const char* kCompareFooter =
 
 }  // namespace
 
-CLI::App* add_compare(CLI::App& app, CompareArgs& args) {
-    CLI::App* sub = app.add_subcommand("compare", "hold tunings against each other and say which serves best");
-    sub->footer(kCompareFooter);
-    sub->add_option("FILE", args.file, "a comparison file, or a scenario to compare with --vary");
-    sub->add_option("--vary", args.vary, "a setting and its values (repeatable: every combination)")
-        ->type_name("NAME=V,V")
-        ->expected(1)
-        ->take_all();
-    sub->add_option("--seeds", args.seeds, "run N consecutive seeds; default: as the file says, or 20")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
-    add_seed(*sub, args.seed, "the first seed; default: as the file says, or 1");
-    add_threads(*sub, args.threads);
-    sub->add_option("--html", args.html, "write the report as one page")->type_name("FILE");
-    sub->add_option("--markdown", args.markdown, "write it as Markdown")->type_name("FILE");
-    sub->add_option("--csv", args.csv, "write a row for each run and measure")->type_name("FILE");
-    sub->add_option("--json", args.json, "write one JSON document, to FILE or instead of all else to standard output")
-        ->type_name("[FILE]");
-    sub->add_option("--junit", args.junit, "write a JUnit report")->type_name("FILE");
-    add_shard(*sub, args.shard, "run only part I of N of the seeds and scenarios");
-    sub->add_option("--merge", args.merge, "in place of FILE: join what --json has written (repeatable)")
-        ->type_name("FILE")
-        ->expected(1)
-        ->take_all();
-    sub->add_flag("--resume", args.resume,
-                  "go on from what an interrupted comparison has written to the file of --json");
-    sub->add_option("--baseline", args.baseline, "hold it against an earlier result of --json")->type_name("FILE");
-    sub->add_option("--against", args.against,
-                    "run the same with another build of lockstep and hold this one against it")
-        ->type_name("PATH");
+usage::Command add_compare(const usage::Command& app, CompareArgs& args) {
+    const usage::Command sub = app.subcommand("compare", "hold tunings against each other and say which serves best");
+    sub.footer(kCompareFooter);
+    sub.option("FILE", &args.file, "a comparison file, or a scenario to compare with --vary");
+    sub.option("--vary", &args.vary, "a setting and its values (repeatable: every combination)")
+        .type("NAME=V,V")
+        .repeatable();
+    sub.option("--seeds", &args.seeds, "run N consecutive seeds; default: as the file says, or 20")
+        .type("N")
+        .range(1, 1'000'000);
+    add_seed(sub, args.seed, "the first seed; default: as the file says, or 1");
+    add_threads(sub, args.threads);
+    sub.option("--html", &args.html, "write the report as one page").type("FILE");
+    sub.option("--markdown", &args.markdown, "write it as Markdown").type("FILE");
+    sub.option("--csv", &args.csv, "write a row for each run and measure").type("FILE");
+    sub.option("--json", &args.json, "write one JSON document, to FILE or instead of all else to standard output")
+        .type("[FILE]");
+    sub.option("--junit", &args.junit, "write a JUnit report").type("FILE");
+    add_shard(sub, args.shard, "run only part I of N of the seeds and scenarios");
+    sub.option("--merge", &args.merge, "in place of FILE: join what --json has written (repeatable)")
+        .type("FILE")
+        .repeatable();
+    sub.flag("--resume", &args.resume, "go on from what an interrupted comparison has written to the file of --json");
+    sub.option("--baseline", &args.baseline, "hold it against an earlier result of --json").type("FILE");
+    sub.option("--against", &args.against, "run the same with another build of lockstep and hold this one against it")
+        .type("PATH");
     return sub;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -21,23 +19,21 @@ constexpr const char* kCoverageFooter =
 
 }  // namespace
 
-CLI::App* add_coverage(CLI::App& app, CoverageArgs& args) {
-    CLI::App* sub = app.add_subcommand("coverage", "count what the draws of explore reach, of all that is documented");
-    sub->footer(kCoverageFooter);
-    sub->add_option("--seeds", args.seeds, "draws to make; default 1000")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
+usage::Command add_coverage(const usage::Command& app, CoverageArgs& args) {
+    const usage::Command sub =
+        app.subcommand("coverage", "count what the draws of explore reach, of all that is documented");
+    sub.footer(kCoverageFooter);
+    sub.option("--seeds", &args.seeds, "draws to make; default 1000").type("N").range(1, 1'000'000);
     add_number(
-        *sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
-        ->type_name("N");
-    sub->add_flag("--data-loss", args.data_loss, "as many draws more that lose data, in a column of their own");
-    sub->add_option("--markdown", args.markdown, "write the table as a page")->type_name("FILE");
-    sub->add_option(
-           "--against", args.against,
-           "hold the draws against a table that was made with more: only what is frequent there must be reached")
-        ->type_name("FILE");
-    add_threads(*sub, args.threads);
-    add_json(*sub, args.json);
+        sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
+        .type("N");
+    sub.flag("--data-loss", &args.data_loss, "as many draws more that lose data, in a column of their own");
+    sub.option("--markdown", &args.markdown, "write the table as a page").type("FILE");
+    sub.option("--against", &args.against,
+               "hold the draws against a table that was made with more: only what is frequent there must be reached")
+        .type("FILE");
+    add_threads(sub, args.threads);
+    add_json(sub, args.json);
     return sub;
 }
 

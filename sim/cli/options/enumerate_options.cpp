@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -18,19 +16,16 @@ constexpr const char* kEnumerateFooter =
 
 }  // namespace
 
-CLI::App* add_enumerate(CLI::App& app, EnumerateArgs& args) {
-    CLI::App* sub = app.add_subcommand("enumerate", "put every fault on every call that a scenario's schedulers make");
-    sub->footer(kEnumerateFooter);
-    sub->add_option("PATH", args.paths, "scenario files, or folders of them (default: scenarios/)");
-    sub->add_option("--occurrences", args.occurrences, "of each kind of call; default 5")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
-    sub->add_option("--pairs", args.pairs, "runs with two faults, drawn; default 0")
-        ->type_name("N")
-        ->check(CLI::Range(0, 1'000'000'000));
-    sub->add_option("--out", args.out, "folder of the failure files; default failures")->type_name("DIR");
-    add_threads(*sub, args.threads);
-    add_json(*sub, args.json);
+usage::Command add_enumerate(const usage::Command& app, EnumerateArgs& args) {
+    const usage::Command sub =
+        app.subcommand("enumerate", "put every fault on every call that a scenario's schedulers make");
+    sub.footer(kEnumerateFooter);
+    sub.option("PATH", &args.paths, "scenario files, or folders of them (default: scenarios/)");
+    sub.option("--occurrences", &args.occurrences, "of each kind of call; default 5").type("N").range(1, 1'000'000);
+    sub.option("--pairs", &args.pairs, "runs with two faults, drawn; default 0").type("N").range(0, 1'000'000'000);
+    sub.option("--out", &args.out, "folder of the failure files; default failures").type("DIR");
+    add_threads(sub, args.threads);
+    add_json(sub, args.json);
     return sub;
 }
 

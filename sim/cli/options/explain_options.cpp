@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -20,22 +18,20 @@ constexpr const char* kExplainFooter =
 
 }  // namespace
 
-CLI::App* add_explain(CLI::App& app, ExplainArgs& args) {
-    CLI::App* sub = app.add_subcommand("explain", "tell the story of a run: why it fails, or how a job went");
-    sub->footer(kExplainFooter);
-    sub->add_option("FILE", args.file, "a scenario, or a file that run, explore or shrink wrote")->required();
-    sub->add_option("--job", args.job, "tell of this job (default: the one concerned, or the first)")->type_name("ID");
-    add_seed(*sub, args.seed);
-    add_set(*sub, args.overrides);
-    add_without(*sub, args.without);
-    sub->add_option("--html", args.html, "write the run as one page to look at, with nothing else needed")
-        ->type_name("FILE");
-    sub->add_option("--svg", args.svg, "draw the job that is told of, with locks, messages and faults")
-        ->type_name("FILE");
-    sub->add_flag("--by-time", args.by_time, "one list in the order of time, not one per node");
-    sub->add_flag("--other-jobs", args.other_jobs, "also what led to it by way of other jobs");
-    add_json(*sub, args.json);
-    add_recorded_by(*sub, args.recorded_by);
+usage::Command add_explain(const usage::Command& app, ExplainArgs& args) {
+    const usage::Command sub = app.subcommand("explain", "tell the story of a run: why it fails, or how a job went");
+    sub.footer(kExplainFooter);
+    sub.option("FILE", &args.file, "a scenario, or a file that run, explore or shrink wrote").required();
+    sub.option("--job", &args.job, "tell of this job (default: the one concerned, or the first)").type("ID");
+    add_seed(sub, args.seed);
+    add_set(sub, args.overrides);
+    add_without(sub, args.without);
+    sub.option("--html", &args.html, "write the run as one page to look at, with nothing else needed").type("FILE");
+    sub.option("--svg", &args.svg, "draw the job that is told of, with locks, messages and faults").type("FILE");
+    sub.flag("--by-time", &args.by_time, "one list in the order of time, not one per node");
+    sub.flag("--other-jobs", &args.other_jobs, "also what led to it by way of other jobs");
+    add_json(sub, args.json);
+    add_recorded_by(sub, args.recorded_by);
     return sub;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -18,33 +16,30 @@ constexpr const char* kPowerFooter =
 
 }  // namespace
 
-CLI::App* add_power(CLI::App& app, PowerArgs& args) {
-    CLI::App* sub =
-        app.add_subcommand("power", "measure how soon exploration finds each mechanism that is switched off");
-    sub->footer(kPowerFooter);
-    sub->add_option("PATH", args.paths, "where the files that prove mechanisms are (default: scenarios/)");
-    sub->add_option("--mechanism", args.mechanisms, "only this one (repeatable; default: all that there are)")
-        ->type_name("MECHANISM")
-        ->expected(1)
-        ->take_all();
-    sub->add_option("--repeats", args.repeats, "searches for each, in ranges of draws of their own; default 3")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1000));
-    sub->add_option("--seeds", args.seeds, "draws at most in one search; default 1000")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000));
+usage::Command add_power(const usage::Command& app, PowerArgs& args) {
+    const usage::Command sub =
+        app.subcommand("power", "measure how soon exploration finds each mechanism that is switched off");
+    sub.footer(kPowerFooter);
+    sub.option("PATH", &args.paths, "where the files that prove mechanisms are (default: scenarios/)");
+    sub.option("--mechanism", &args.mechanisms, "only this one (repeatable; default: all that there are)")
+        .type("MECHANISM")
+        .repeatable();
+    sub.option("--repeats", &args.repeats, "searches for each, in ranges of draws of their own; default 3")
+        .type("N")
+        .range(1, 1000);
+    sub.option("--seeds", &args.seeds, "draws at most in one search; default 1000").type("N").range(1, 1'000'000);
     add_number(
-        *sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
-        ->type_name("N");
-    sub->add_option("--breadth", args.breadth,
-                    "also make so many draws past the first failure, to see what else notices; default 0")
-        ->type_name("N")
-        ->check(CLI::Range(0, 1'000'000));
-    sub->add_flag("--no-shrink", args.no_shrink, "do not shrink what was found");
-    sub->add_option("--markdown", args.markdown, "write the tables as a page")->type_name("FILE");
-    sub->add_option("--json", args.json, "write one JSON document, to FILE or instead of all else to standard output")
-        ->type_name("[FILE]");
-    add_threads(*sub, args.threads);
+        sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
+        .type("N");
+    sub.option("--breadth", &args.breadth,
+               "also make so many draws past the first failure, to see what else notices; default 0")
+        .type("N")
+        .range(0, 1'000'000);
+    sub.flag("--no-shrink", &args.no_shrink, "do not shrink what was found");
+    sub.option("--markdown", &args.markdown, "write the tables as a page").type("FILE");
+    sub.option("--json", &args.json, "write one JSON document, to FILE or instead of all else to standard output")
+        .type("[FILE]");
+    add_threads(sub, args.threads);
     return sub;
 }
 

@@ -1,6 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
 #include <limits>
 
 namespace lockstep::sim::cli {
@@ -21,27 +20,26 @@ constexpr const char* kReplayFooter =
 
 }  // namespace
 
-CLI::App* add_replay(CLI::App& app, ReplayArgs& args) {
-    CLI::App* sub = app.add_subcommand("replay", "run a failure file again and confirm digest and violation");
-    sub->footer(kReplayFooter);
-    sub->add_option("FILE", args.file, "a file that run, explore or shrink wrote")->required();
-    sub->add_option("--trace", args.trace, "write every event as a line of JSON")->type_name("FILE");
-    auto* until = sub->add_option("--until", args.until,
+usage::Command add_replay(const usage::Command& app, ReplayArgs& args) {
+    const usage::Command sub = app.subcommand("replay", "run a failure file again and confirm digest and violation");
+    sub.footer(kReplayFooter);
+    sub.option("FILE", &args.file, "a file that run, explore or shrink wrote").required();
+    sub.option("--trace", &args.trace, "write every event as a line of JSON").type("FILE");
+    const auto until = sub.option("--until", &args.until,
                                   "stop after this event and show the servers; twice: show what changed between")
-                      ->type_name("EVENT")
-                      ->expected(1)
-                      ->take_all()
-                      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
-    sub->add_option("--diff", args.diff, "what changed between two events: --until A --until B in short")
-        ->type_name("A B")
-        ->expected(2)
-        ->excludes(until)
-        ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
-    sub->add_option("--dump", args.dump, "where that goes (default: standard output)")->type_name("[FILE]");
-    add_seed(*sub, args.seed, "seed instead of that of the file; with --until or --diff");
-    add_set(*sub, args.overrides);
-    add_without(*sub, args.without);
-    add_json(*sub, args.json);
+                           .type("EVENT")
+                           .repeatable()
+                           .unsigned_range(1, std::numeric_limits<std::uint64_t>::max());
+    sub.option("--diff", &args.diff, "what changed between two events: --until A --until B in short")
+        .type("A B")
+        .expected(2)
+        .excludes(until)
+        .unsigned_range(1, std::numeric_limits<std::uint64_t>::max());
+    sub.option("--dump", &args.dump, "where that goes (default: standard output)").type("[FILE]");
+    add_seed(sub, args.seed, "seed instead of that of the file; with --until or --diff");
+    add_set(sub, args.overrides);
+    add_without(sub, args.without);
+    add_json(sub, args.json);
     return sub;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -25,31 +23,30 @@ constexpr const char* kRunFooter =
 
 }  // namespace
 
-CLI::App* add_run(CLI::App& app, RunArgs& args) {
-    CLI::App* sub = app.add_subcommand("run", "run scenario files and check what they promise");
-    sub->footer(kRunFooter);
-    add_selection(*sub, args.selection, true);
-    add_shard(*sub, args.selection.shard, "make only part I of N of the runs, as one of N machines");
-    sub->add_flag("--fail-fast", args.fail_fast, "start nothing more once a run has failed");
-    sub->add_flag("--allow-vacuous", args.allow_vacuous, "exit 0 although something was left unproved");
-    sub->add_option("--junit", args.junit, "write a JUnit report")->type_name("FILE");
-    sub->add_option("--json", args.json, "write one JSON document, to FILE or instead of all else to standard output")
-        ->type_name("[FILE]");
-    sub->add_option("--html", args.html, "write a page to look at: of the first run that failed, or else of the first")
-        ->type_name("FILE");
-    sub->add_option("--markdown", args.markdown, "write what failed, and a row for each scenario, as Markdown")
-        ->type_name("FILE");
-    sub->add_option("--csv", args.csv, "write a row for each run as comma-separated values")->type_name("FILE");
-    sub->add_option("--failures", args.failures,
-                    "write failure files to this folder, one of each kind, for replay, explain and shrink")
-        ->type_name("DIR");
-    sub->add_option("--trace", args.trace, "write every event as a line of JSON (needs exactly one run)")
-        ->type_name("FILE");
-    sub->add_flag("--real", args.selection.real,
-                  "on real servers: redis-server and nats-server, lockstepd, kernel and workers as processes, in "
-                  "real time");
-    sub->add_option("--real-limit", args.real_limit, "with --real: refuse longer load and faults than this; default 2m")
-        ->type_name("DURATION");
+usage::Command add_run(const usage::Command& app, RunArgs& args) {
+    const usage::Command sub = app.subcommand("run", "run scenario files and check what they promise");
+    sub.footer(kRunFooter);
+    add_selection(sub, args.selection, true);
+    add_shard(sub, args.selection.shard, "make only part I of N of the runs, as one of N machines");
+    sub.flag("--fail-fast", &args.fail_fast, "start nothing more once a run has failed");
+    sub.flag("--allow-vacuous", &args.allow_vacuous, "exit 0 although something was left unproved");
+    sub.option("--junit", &args.junit, "write a JUnit report").type("FILE");
+    sub.option("--json", &args.json, "write one JSON document, to FILE or instead of all else to standard output")
+        .type("[FILE]");
+    sub.option("--html", &args.html, "write a page to look at: of the first run that failed, or else of the first")
+        .type("FILE");
+    sub.option("--markdown", &args.markdown, "write what failed, and a row for each scenario, as Markdown")
+        .type("FILE");
+    sub.option("--csv", &args.csv, "write a row for each run as comma-separated values").type("FILE");
+    sub.option("--failures", &args.failures,
+               "write failure files to this folder, one of each kind, for replay, explain and shrink")
+        .type("DIR");
+    sub.option("--trace", &args.trace, "write every event as a line of JSON (needs exactly one run)").type("FILE");
+    sub.flag("--real", &args.selection.real,
+             "on real servers: redis-server and nats-server, lockstepd, kernel and workers as processes, in "
+             "real time");
+    sub.option("--real-limit", &args.real_limit, "with --real: refuse longer load and faults than this; default 2m")
+        .type("DURATION");
     return sub;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -19,18 +17,18 @@ constexpr const char* kShrinkFooter =
 
 }  // namespace
 
-CLI::App* add_shrink(CLI::App& app, ShrinkArgs& args) {
-    CLI::App* sub = app.add_subcommand("shrink", "reduce a failure to the smallest scenario that still fails like it");
-    sub->footer(kShrinkFooter);
-    sub->add_option("FILE", args.file, "a failure file, or a scenario that fails")->required();
-    sub->add_option("--out", args.out, "where to write it; default: beside the original, as .shrunk.json")
-        ->type_name("FILE");
-    add_seed(*sub, args.seed);
-    add_without(*sub, args.without);
-    sub->add_option("--max-runs", args.max_runs, "give up after so many runs; default 10000")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1'000'000'000));
-    add_json(*sub, args.json);
+usage::Command add_shrink(const usage::Command& app, ShrinkArgs& args) {
+    const usage::Command sub =
+        app.subcommand("shrink", "reduce a failure to the smallest scenario that still fails like it");
+    sub.footer(kShrinkFooter);
+    sub.option("FILE", &args.file, "a failure file, or a scenario that fails").required();
+    sub.option("--out", &args.out, "where to write it; default: beside the original, as .shrunk.json").type("FILE");
+    add_seed(sub, args.seed);
+    add_without(sub, args.without);
+    sub.option("--max-runs", &args.max_runs, "give up after so many runs; default 10000")
+        .type("N")
+        .range(1, 1'000'000'000);
+    add_json(sub, args.json);
     return sub;
 }
 

@@ -1,7 +1,5 @@
 #include "sim/cli/options/options.h"
 
-#include <CLI/CLI.hpp>
-
 namespace lockstep::sim::cli {
 
 namespace {
@@ -21,21 +19,21 @@ constexpr const char* kVerifyFooter =
 
 }  // namespace
 
-CLI::App* add_verify(CLI::App& app, VerifyArgs& args) {
-    CLI::App* sub =
-        app.add_subcommand("verify-determinism", "run each scenario twice per seed and compare the digests");
-    sub->footer(kVerifyFooter);
-    add_selection(*sub, args.selection, true);
-    sub->add_option("--write", args.write, "write the digests, for another build to compare with")->type_name("FILE");
-    sub->add_option("--against", args.against, "compare with the digests that another build wrote")->type_name("FILE");
-    sub->add_flag("--once", args.once, "with --against: one run each, the other build's are the second ones")
-        ->needs("--against");
-    sub->add_option("--events", args.events,
-                    "with --write: record these events of each run whole, so that --against can name the first "
-                    "that differs")
-        ->type_name("FIRST..LAST")
-        ->needs("--write");
-    add_json(*sub, args.json);
+usage::Command add_verify(const usage::Command& app, VerifyArgs& args) {
+    const usage::Command sub =
+        app.subcommand("verify-determinism", "run each scenario twice per seed and compare the digests");
+    sub.footer(kVerifyFooter);
+    add_selection(sub, args.selection, true);
+    sub.option("--write", &args.write, "write the digests, for another build to compare with").type("FILE");
+    sub.option("--against", &args.against, "compare with the digests that another build wrote").type("FILE");
+    sub.flag("--once", &args.once, "with --against: one run each, the other build's are the second ones")
+        .needs("--against");
+    sub.option("--events", &args.events,
+               "with --write: record these events of each run whole, so that --against can name the first "
+               "that differs")
+        .type("FIRST..LAST")
+        .needs("--write");
+    add_json(sub, args.json);
     return sub;
 }
 
