@@ -24,14 +24,26 @@ std::string first_option(std::string_view option) {
     return words.size() < 3 || words[1] != option ? std::string() : words[2];
 }
 
+std::vector<std::string> names() {
+    std::vector<std::string> split;
+    std::stringstream list(first_option("--mutant"));
+    for (std::string name; std::getline(list, name, ',');) split.push_back(name);
+    return split;
+}
+
 std::vector<int> read_active() {
     std::vector<int> on;
-    std::stringstream names(first_option("--mutant"));
-    for (std::string name; std::getline(names, name, ',');) {
+    for (const std::string& name : names()) {
         const auto* found = std::ranges::find(kKnown, name, &Known::name);
         if (found != kKnown.end()) on.push_back(found->number);
     }
     return on;
+}
+
+/// Filled before main only.
+std::set<int>& registered() {
+    static std::set<int> numbers;
+    return numbers;
 }
 
 struct Reached {
@@ -49,6 +61,22 @@ Reached& reached() {
 const std::vector<int>& active() {
     static const std::vector<int> kOn = read_active();
     return kOn;
+}
+
+Registration::Registration(std::initializer_list<int> numbers) { registered().insert(numbers); }
+
+std::string refusal() {
+    const std::vector<std::string> wanted = names();
+    if (wanted.empty()) return "--mutant needs a name; sim/mutants/apply.py --list --all prints them";
+    for (const std::string& name : wanted) {
+        const auto* found = std::ranges::find(kKnown, name, &Known::name);
+        if (found == kKnown.end())
+            return "there is no mutant '" + name + "'; sim/mutants/apply.py --list --all prints the names";
+        if (!registered().contains(found->number))
+            return "the mutant " + name +
+                   " is in no source or script of this program; build it anew: cmake --build --preset mutants";
+    }
+    return "";
 }
 
 bool noting() {
@@ -70,8 +98,10 @@ bool write_reached() {
 
 std::string_view script(std::initializer_list<Piece> pieces) {
     auto* made = new std::string;  // the constant that views it is never destroyed either
-    for (const Piece& piece : pieces)
+    for (const Piece& piece : pieces) {
+        if (piece.mutant != 0) registered().insert(piece.mutant);
         *made += std::ranges::find(active(), piece.mutant) != active().end() ? piece.mutated : piece.original;
+    }
     return *made;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <initializer_list>
+#include <string>
 #include <vector>
 
 namespace lockstep::mutants {
@@ -9,6 +11,16 @@ namespace lockstep::mutants {
 /// The numbers of the mutants that the command line names as its first argument (`--mutant NAME[,NAME]…`); none where it begins
 /// otherwise. The same for the life of the process, and known before main: scripts are constants.
 [[nodiscard]] const std::vector<int>& active();
+
+/// Registers the mutants of a source: a static object of each source that has any.
+class Registration {
+public:
+    Registration(std::initializer_list<int> numbers);
+};
+
+/// Why this program cannot switch on what the command line names as mutants: a name is unknown, or none of its sources and scripts
+/// has registered it. Empty: it can. REQUIRES: main has begun.
+[[nodiscard]] std::string refusal();
 
 /// Whether the command line begins with `--reached FILE`: no mutant is on, and what is asked for is noted.
 [[nodiscard]] bool noting();

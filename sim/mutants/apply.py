@@ -2,7 +2,8 @@
 """Checks the planted defects of sim/mutants/patches against the engine's sources, and writes the sources that hold them.
 
     apply.py --check                 every patch still fits
-    apply.py --out FOLDER            the mutated sources under FOLDER, and FOLDER/mutants.h with the names
+    apply.py --out FOLDER FILE...    copies of these sources and headers of these scripts under FOLDER, with all defects, and
+                                     FOLDER/mutants.h with the names
     apply.py --list [--aside|--all]  names: those that are not kept aside, those that are, or all
 
 A patch and its fields are described in README.md beside this file.
@@ -10,12 +11,13 @@ A patch and its fields are described in README.md beside this file.
 import argparse
 import hashlib
 import pathlib
+import re
 import sys
 from dataclasses import dataclass
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLACE = "$MUTANT"
-SCRIPTS = "engine/store/scripts.cpp"
+SCRIPT_HEADER = re.compile(r'^#include "(engine/[^"]+\.lua)\.h"', re.MULTILINE)
 FIELDS = {"class", "what", "file", "aside", "equivalent", "data-loss"}
 ORIGINAL, MUTATED = "--- original\n", "--- mutated\n"
 
@@ -114,9 +116,28 @@ def fit(all_mutants, root):
         for before, after in zip(spans, spans[1:]):
             if after[0] < before[1]:
                 mistakes.append(f"{after[2].name}: its text overlaps that of {before[2].name} in {file}; shorten one")
+    mistakes += including(root, places)
     if mistakes:
         raise Mistake("patches do not fit the engine:\n  " + "\n  ".join(mistakes))
     return places
+
+
+def including(root, places):
+    """Mistakes: files that take the text of a mutated script and are not compiled anew, where its mutants would stay off."""
+    others = [path for folder in ("fakes", "reports", "sim") for path in sorted((root / folder).rglob("*.*"))]
+    for path in sorted((root / "engine").rglob("*.h")) + [path for path in others if path.suffix in (".cpp", ".h")]:
+        for script in SCRIPT_HEADER.findall(path.read_text(encoding="utf-8")):
+            if script in places:
+                yield (f"{path.relative_to(root)} includes {script}.h, and lockstep-mutants would keep the original text there; "
+                       "include it in sources of engine/ only")
+
+
+def all_compiled(places, files):
+    """Refuses mutants in files that lockstep-mutants is not made from: they could not be switched on."""
+    left = sorted(places.keys() - set(files))
+    if left:
+        raise Mistake(f"{places[left[0]][0][2].name}: {left[0]} is no part of lockstep_engine; name the file that its text has "
+                      "moved to, or delete the patch")
 
 
 def constant_of(script):
@@ -125,16 +146,24 @@ def constant_of(script):
 
 
 def mutated_source(file, text, spans):
-    """The copy of a C++ file with all its mutants."""
+    """The copy of a C++ file with all its mutants, which it registers."""
     pieces, at = [], 0
     for begin, end, mutant in spans:
         pieces += [text[at:begin], mutant.mutated.replace(PLACE, f"::lockstep::mutants::is_on({mutant.number})")]
         at = end
-    return f'#include "sim/mutants/active.h"\n#line 1 "{file}"\n{"".join(pieces)}{text[at:]}'
+    head = ""
+    if spans:
+        # Several sources may share a translation unit, so the object has a name of its own.
+        name = re.sub(r"\W", "_", file)
+        numbers = ", ".join(str(mutant.number) for _, _, mutant in spans)
+        head = ('#include "sim/mutants/active.h"\n'
+                f"static const ::lockstep::mutants::Registration kMutantsOf_{name}({{{numbers}}});\n")
+    return f'{head}#line 1 "{file}"\n{"".join(pieces)}{text[at:]}'
 
 
 def mutated_script(file, text, spans):
-    """The header that holds a script. Where its mutant is off a place reads as it always did: the server sees the same text."""
+    """The header that holds a script and registers its mutants. Where its mutant is off a place reads as it always did: the
+    server sees the same text."""
     def literal(piece):
         return f'R"embedded({piece})embedded"'
 
@@ -147,8 +176,9 @@ def mutated_script(file, text, spans):
     listing = ",\n    ".join(pieces)
     return ('#pragma once\n\n#include <string_view>\n\n#include "sim/mutants/script.h"\n\n'
             "namespace lockstep::engine::scripts {\n\n"
-            f"inline const std::string_view {constant_of(pathlib.PurePosixPath(file))} = ::lockstep::mutants::script({{\n"
-            f"    {listing}}});\n\n"
+            # Made before any other object of the program, since the initialiser of one may read it.
+            f"[[gnu::init_priority(101)]] inline const std::string_view {constant_of(pathlib.PurePosixPath(file))} =\n"
+            f"    ::lockstep::mutants::script({{\n    {listing}}});\n\n"
             "}  // namespace lockstep::engine::scripts\n")
 
 
@@ -164,8 +194,9 @@ def main():
     parser = argparse.ArgumentParser(description="planted defects of the engine")
     task = parser.add_mutually_exclusive_group(required=True)
     task.add_argument("--check", action="store_true", help="every patch fits the sources")
-    task.add_argument("--out", type=pathlib.Path, help="folder of the mutated sources; prints the files that they replace")
+    task.add_argument("--out", type=pathlib.Path, help="folder of the mutated sources")
     task.add_argument("--list", action="store_true", help="print names")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="with --out: all sources and scripts of the engine, from the tree's root")
     parser.add_argument("--aside", action="store_true", help="with --list: those that are kept aside")
     parser.add_argument("--all", action="store_true", help="with --list: all")
     parser.add_argument("--root", type=pathlib.Path, default=HERE.parent.parent, help="of the tree")
@@ -173,6 +204,8 @@ def main():
     try:
         known = mutants()
         places = fit(known, options.root)
+        if options.out:
+            all_compiled(places, options.files)
     except Mistake as mistake:
         print(f"mutants: {mistake}", file=sys.stderr)
         return 1
@@ -181,14 +214,12 @@ def main():
     elif options.check:
         print(f"{len(known)} mutants in {len(places)} files, {sum(mutant.aside for mutant in known)} of them aside")
     else:
-        # A copy without mutants of the one source that has the scripts in it, for their headers.
-        for file, spans in sorted({SCRIPTS: [], **places}.items()):
-            text = (options.root / file).read_text(encoding="utf-8")
+        for file in options.files:
+            text, spans = (options.root / file).read_text(encoding="utf-8"), places.get(file, [])
             if file.endswith(".cpp"):
                 write(options.out / file, mutated_source(file, text, spans))
             else:
                 write(options.out / (file + ".h"), mutated_script(file, text, spans))
-            print(file)
         names = "".join(f'    {{{mutant.number}, "{mutant.name}"}},\n' for mutant in known)
         write(options.out / "mutants.h", "#pragma once\n\n#include <array>\n#include <string_view>\n\n"
               "namespace lockstep::mutants {\n\nstruct Known {\n    int number;\n    std::string_view name;\n};\n\n"

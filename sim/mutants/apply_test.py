@@ -1,4 +1,5 @@
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -80,7 +81,49 @@ class Apply(unittest.TestCase):
         spans = self.fit()["engine/s.lua"]
         header = apply.mutated_script("engine/s.lua", script, spans)
         self.assertIn(f'{{{spans[0][2].number}, R"embedded(if a)embedded", R"embedded(if a or true)embedded"}}', header)
-        self.assertIn("string_view kS =", header)
+        self.assertIn("string_view kS =\n    ::lockstep::mutants::script({", header)  # which registers them before main
+
+    def test_a_source_registers_its_mutants_by_an_object_whose_name_no_other_source_has(self):
+        patches = {"a-one": "if (x)", "a-two": "return 0"}
+        for name, original in patches.items():
+            self.patch(name, f"class: c\nwhat: w\nfile: engine/a.cpp\n--- original\n{original}\n--- mutated\n{original} $MUTANT\n")
+        self.source(SOURCE)
+        spans = self.fit()["engine/a.cpp"]
+        numbers = f"{{{spans[0][2].number}, {spans[1][2].number}}}"
+        text = apply.mutated_source("engine/a.cpp", SOURCE, spans)
+        self.assertIn(f"Registration kMutantsOf_engine_a_cpp({numbers});\n#line 1 \"engine/a.cpp\"\n", text)
+        self.assertNotIn("Registration", apply.mutated_source("engine/b.cpp", SOURCE, []))
+
+    def test_the_copy_of_each_file_registers_all_its_mutants(self):
+        root = apply.HERE.parent.parent
+        places = apply.fit(apply.mutants(), root)
+        for file, spans in places.items():
+            text = (root / file).read_text(encoding="utf-8")
+            if file.endswith(".cpp"):
+                numbers = re.search(r"Registration \w+\(\{(.*)\}\);", apply.mutated_source(file, text, spans))[1].split(", ")
+            else:
+                numbers = re.findall(r"^    \{([1-9]\d*),", apply.mutated_script(file, text, spans), re.MULTILINE)
+            self.assertEqual(set(numbers), {str(mutant.number) for _, _, mutant in spans}, file)
+
+    def test_a_mutant_in_a_file_that_is_not_compiled_is_refused(self):
+        self.source(SOURCE)
+        self.patch("no-look")
+        apply.all_compiled(self.fit(), ["engine/a.cpp", "engine/b.cpp"])
+        with self.assertRaises(apply.Mistake) as raised:
+            apply.all_compiled(self.fit(), ["engine/b.cpp"])
+        self.assertIn("no-look: engine/a.cpp is no part of lockstep_engine", str(raised.exception))
+
+    def test_a_mutated_script_is_included_by_sources_of_the_engine_only(self):
+        self.source("if a then\n", "s.lua")
+        self.patch("no-look", PATCH.replace("a.cpp", "s.lua").replace("if (x)", "if a").replace("(x && !$MUTANT)", "a or $MUTANT"))
+        including = '#include "engine/s.lua.h"\n'
+        self.source(including)
+        self.fit()
+        (self.root / "sim").mkdir()
+        for file in ("engine/b.h", "sim/c.cpp"):
+            (self.root / file).write_text(including)
+            self.assertIn(f"{file} includes engine/s.lua.h", self.mistake())
+            (self.root / file).unlink()
 
 
 if __name__ == "__main__":

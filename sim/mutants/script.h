@@ -12,7 +12,7 @@ struct Piece {
     std::string_view mutated;
 };
 
-/// The pieces one behind the other, each as it was unless its mutant is on. Lives as long as the process.
+/// The pieces one after the other, each as it was unless its mutant is on. Lives as long as the process. Registers the mutants.
 [[nodiscard]] std::string_view script(std::initializer_list<Piece> pieces);
 
 }  // namespace lockstep::mutants
