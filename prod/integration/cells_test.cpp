@@ -9,6 +9,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
 #include "fakes/testing/server_lines.h"
 #include "prod/integration/deployment.h"
 #include "prod/integration/nats_peer.h"
@@ -135,6 +136,16 @@ protected:
         return -1;
     }
     static std::string of_cell(const std::string& cell) { return "cell=\"" + cell + "\""; }
+    bool heard_from_worker(const std::string& cell) {
+        NatsPeer listener(at(cell).nats().port());
+        listener.subscribe(engine::wire::kSubjectHeartbeat);
+        return Deployment::until(
+            [&] {
+                listener.settle();
+                return !listener.received().empty();
+            },
+            20s);
+    }
     static bool reaches(const Program& front, const std::string& name, const std::string& labels, int value) {
         return Deployment::until([&] { return figure(front, name, labels) == value; }, 10s);
     }
@@ -242,7 +253,11 @@ TEST_F(CellsTest, ACellThatIsAwayHoldsUpItsOwnTenantsOnlyAndNothingRunsTwice) {
     front = &start_front();
     submit_for_each(1);
     EXPECT_TRUE(all_succeed("east"));
+    // What a worker is sent before it is back goes by it: the front holds still until the worker is heard again.
+    front->signal(SIGSTOP);
     at("west").nats().start();
+    EXPECT_TRUE(heard_from_worker("west"));
+    front->signal(SIGCONT);
     EXPECT_TRUE(all_succeed("west"));
     EXPECT_TRUE(reaches(*front, "lockstep_front_waiting", of_cell("west"), 0));
     EXPECT_EQ(figure(*front, "lockstep_front_cell_connected", of_cell("west")), 1);
