@@ -120,13 +120,13 @@ ReconcilerTimeouts with_fallbacks(const ReconcilerTimeouts& written) {
             or_else(written.scan_interval, 30s)};
 }
 
-void apply_limits(const Timeouts& timeouts, Tunables& tunables) {
+void apply_limits(const Timeouts& timeouts, const PinnedSettings& pinned, Tunables& tunables) {
     if (!timeouts.reconciler.given) return;
     const ReconcilerTimeouts limits = with_fallbacks(timeouts.reconciler);
-    tunables.dispatch_timeout = limits.dispatch;
-    tunables.running_timeout = limits.running;
-    tunables.reconciler_interval = limits.scan_interval;
-    tunables.replayer_interval = limits.scan_interval;
+    if (!pinned.dispatch_timeout) tunables.dispatch_timeout = limits.dispatch;
+    if (!pinned.running_timeout) tunables.running_timeout = limits.running;
+    if (!pinned.reconciler_interval) tunables.reconciler_interval = limits.scan_interval;
+    if (!pinned.replayer_interval) tunables.replayer_interval = limits.scan_interval;
 }
 
 tl::expected<Timeouts, std::vector<DocumentError>> parse_timeouts(std::string_view json_text) {

@@ -18,6 +18,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "engine/config/pinned_settings.h"
 #include "engine/config/pools.h"
 #include "engine/config/tunables.h"
 
@@ -53,8 +54,8 @@ struct Timeouts {
 
 /// The limits that a block means: 300, 900 and 30 s wherever it says nothing or zero (D-10).
 [[nodiscard]] ReconcilerTimeouts with_fallbacks(const ReconcilerTimeouts& written);
-/// Sets the tunables that a start-up file's reconciler block speaks of; without one nothing changes.
-void apply_limits(const Timeouts& timeouts, Tunables& tunables);
+/// Sets the tunables that a start-up file's reconciler block speaks of, except those that are pinned; without a block nothing changes.
+void apply_limits(const Timeouts& timeouts, const PinnedSettings& pinned, Tunables& tunables);
 
 /// `*_seconds` keys hold whole numbers; the others hold durations such as "90s", or whole seconds. Capitalised legacy names
 /// (`Topics`, `TimeoutSeconds` ...) are read too. Unknown keys and wrong types are errors; all of them are reported.

@@ -40,12 +40,12 @@ TEST(Timeouts, WhereTheReconcilersLimitsSayNothingOrZeroTheBuiltInOnesHold) {
 TEST(Timeouts, ABlockThatIsNotThereLeavesTheTunablesAlone) {
     Tunables tunables;
     tunables.dispatch_timeout = 7s;
-    apply_limits(parsed(R"({"topics": {"job.a": {"timeout_seconds": 1}}})"), tunables);
+    apply_limits(parsed(R"({"topics": {"job.a": {"timeout_seconds": 1}}})"), {}, tunables);
     EXPECT_EQ(tunables.dispatch_timeout, 7s);
-    apply_limits(parsed(R"({"reconciler": {"running_timeout_seconds": 60}})"), tunables);
+    apply_limits(parsed(R"({"reconciler": {"running_timeout_seconds": 60}})"), {}, tunables);
     EXPECT_EQ(tunables.dispatch_timeout, 300s);
     EXPECT_EQ(tunables.running_timeout, 60s);
-    apply_limits(parsed(R"({"reconciler": {"scan_interval_seconds": 11}})"), tunables);
+    apply_limits(parsed(R"({"reconciler": {"scan_interval_seconds": 11}})"), {}, tunables);
     EXPECT_EQ(tunables.reconciler_interval, 11s);
     EXPECT_EQ(tunables.replayer_interval, 11s) << "the tick of both";
 }

@@ -37,7 +37,7 @@ void timeouts(const std::string& text) {
     const auto stored = parse_timeouts(stored_form(*times));
     FUZZ_MUST(stored.has_value());
     Tunables tunables;
-    apply_limits(*times, tunables);
+    apply_limits(*times, {}, tunables);
     FUZZ_MUST(tunables.dispatch_timeout > Duration{0});
     FUZZ_MUST(tunables.running_timeout > Duration{0});
 }

@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 2> kTopicWorker{"topic", "worker"};
 constexpr std::array<std::string_view, 1> kState{"state"};
 constexpr std::array<std::string_view, 1> kSubject{"subject"};
 constexpr std::array<std::string_view, 1> kReason{"reason"};
+constexpr std::array<std::string_view, 1> kSource{"source"};
 
 constexpr std::array kDefaultBuckets{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0};
 constexpr std::array kLockWaitBuckets{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0};
@@ -34,6 +35,8 @@ constexpr MetricInfo histogram(std::string_view name, Labels labels, std::span<c
 // In the order of the enumeration.
 constexpr std::array<MetricInfo, kMetricCount> kMetrics{
     counter("cordum_scheduler_jobs_received_total", kTopic, "Job requests taken up"),
+    counter("cordum_scheduler_jobs_first_received_total", kTopic,
+            "Jobs received for the first time: no redelivery, no retry, and no job that an approval released"),
     counter("cordum_scheduler_jobs_dispatched_total", kTopic, "Jobs sent to a worker"),
     counter("cordum_scheduler_jobs_completed_total", kTopicStatus, "Jobs that reached a final state"),
     counter("cordum_scheduler_safety_denied_total", kTopic, "Jobs that policy denied"),
@@ -92,7 +95,10 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
     counter("cordum_scheduler_input_unread_total", kTopic,
             "Jobs let through although policy could not be shown their input"),
     counter("cordum_scheduler_settings_unreadable_total", {}, "Settings documents of a job that could not be read"),
-    counter("cordum_workflow_lock_fallback_total", {}, "Visits to workflow runs that went on without the lock in Redis"),
+    gauge("cordum_scheduler_settings_refused", kSource,
+          "1 while the settings read last were refused, so that earlier ones stay in force"),
+    counter("cordum_workflow_lock_fallback_total", {},
+            "Visits to workflow runs that went on without the lock in Redis"),
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace lockstep::engine {
 
 enum class Metric : std::uint8_t {
     jobs_received,
+    jobs_first_received,
     jobs_dispatched,
     jobs_completed,
     safety_denied,
@@ -61,6 +62,7 @@ enum class Metric : std::uint8_t {
     heartbeats_refused,
     input_unread,
     settings_unreadable,
+    settings_refused,
     workflow_lock_fallback,
 };
 inline constexpr std::size_t kMetricCount = static_cast<std::size_t>(Metric::workflow_lock_fallback) + 1;

@@ -166,6 +166,8 @@ void ConfigWatcher::apply(const std::string& document) {
     // Nobody else changes what is in force: the same text has nothing new to say, and its mistakes have been told.
     if (document.empty() || !replace(last_document_, document)) return;
     const auto overlay = read_overlay(document);
+    const bool refused = !overlay || !overlay->mistakes.empty();
+    replica_.ports.metrics.set(Metric::settings_refused, refused ? 1 : 0, {"service"});
     if (!overlay) return refuse(overlay.error());
     if (listener_) listener_(document);
     for (const std::string& mistake : overlay->mistakes) refuse(mistake);
@@ -213,8 +215,11 @@ bool ConfigWatcher::apply_timeouts(const Overlay& overlay) {
     // Never what was in force before: a replica that starts now does not know it.
     const bool limited = overlay.timeouts->reconciler.given;
     const ReconcilerTimeouts limits = with_fallbacks(overlay.timeouts->reconciler);
-    tunables.dispatch_timeout = limited ? limits.dispatch : at_start_.dispatch_timeout;
-    tunables.running_timeout = limited ? limits.running : at_start_.running_timeout;
+    const auto in_force = [&](bool pinned, Duration said, Duration otherwise) {
+        return limited && !pinned ? said : otherwise;
+    };
+    tunables.dispatch_timeout = in_force(pinned_.dispatch_timeout, limits.dispatch, at_start_.dispatch_timeout);
+    tunables.running_timeout = in_force(pinned_.running_timeout, limits.running, at_start_.running_timeout);
     return true;
 }
 

@@ -7,7 +7,8 @@
 //    away.
 // 3. Pools that drain or are inactive are never routed to, whoever wrote them (C-53, H-31).
 // 4. Limits that the service leaves at zero are the built-in ones, at once and on every replica (D-10).
-// 5. A fail mode that the operator has pinned at start stays; another one is the service's, or else the default (C-19).
+// 5. A fail mode or a limit of the reconciler that the operator has pinned at start stays; another one is the service's, or else what
+//    holds without it (C-19, D-27).
 //
 // What it changes is in Replica: `routing`, `timeouts`, and in `tunables` dispatch_timeout, running_timeout,
 // policy_check_fail_mode, output_policy_fail_mode and output_policy_enabled. They are to be read where they are used.

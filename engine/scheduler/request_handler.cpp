@@ -111,6 +111,8 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
         co_return Disposition::postponed(job.facts.due_in);
     }
     replica_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
+    if (job.facts.first_received && !wire::carries_grant(job.request))
+        replica_.ports.metrics.add(Metric::jobs_first_received, {job.request.topic()});
     if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
     if (const auto conflict = wire::tenant_conflict(job.request); conflict && one_tenant()) {
         DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED, *conflict,

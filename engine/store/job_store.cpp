@@ -92,6 +92,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.foreign_request = !reply.at(21).text().empty();
     if (!reply.at(22).text().empty()) facts.deadline = wall_time(reply.at(22));
     facts.taken_up = wall_time(reply.at(23));
+    facts.first_received = !reply.at(24).text().empty();
     return facts;
 }
 

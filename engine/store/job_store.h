@@ -60,6 +60,7 @@ struct JobFacts {
     std::string last_cause;                 // take_up: why its last try came to nothing
     std::int64_t input_misses = 0;          // take_up: how often in a row its input was not found
     bool request_lost = false;              // take_up: see kFieldRequestLost
+    bool first_received = false;            // take_up: no scheduler has handled it before
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
     PlaceInLine place = PlaceInLine::none;  // take_up
     Token placed_by;                        // take_up: the token of the handling that had it stand in line last

@@ -50,6 +50,27 @@ TEST_F(Dispatch, AnAllowedJobGoesToAWorkerOnceAndRuns) {
     EXPECT_EQ(metrics.value(Metric::jobs_dispatched, {"job.default"}), 1);
 }
 
+// O13
+TEST_F(Dispatch, AJobCountsAsNewOnceHoweverOftenItIsTried) {
+    kernel.answer = [](const auto&) { return ScriptedKernel::unreachable(); };
+    const Fate first = submit("j1");
+    loop.run_for(first->nak_delay + 1s);
+    submit("j1");
+    EXPECT_EQ(metrics.value(Metric::jobs_received, {"job.default"}), 2);
+    EXPECT_EQ(metrics.value(Metric::jobs_first_received, {"job.default"}), 1);
+    kernel.answer = [](const auto&) { return ScriptedKernel::says(cap::DECISION_TYPE_ALLOW); };
+    loop.run_for(1min);
+    heartbeat("w1", 100);  // full
+    submit("j2");
+    loop.run_for(1min);
+    submit("j2");
+    EXPECT_EQ(metrics.value(Metric::jobs_first_received, {"job.default"}), 2);
+    // A gateway has recorded it, and no scheduler has seen it.
+    run({"HSET", "job:meta:j3", "state", "PENDING", "attempts", "0"});
+    submit("j3");
+    EXPECT_EQ(metrics.value(Metric::jobs_first_received, {"job.default"}), 3);
+}
+
 // DISP-05
 TEST_F(Dispatch, AJobOfTheOneIdleWorkerSucceedsWithinTwoSeconds) {
     heartbeat("w1", 5);

@@ -19,7 +19,7 @@ protected:
     }
     void start_with_timeouts(const char* text) {
         more_config.timeouts = *engine::parse_timeouts(text);
-        engine::apply_limits(*more_config.timeouts, tunables);
+        engine::apply_limits(*more_config.timeouts, more_config.pinned, tunables);
         start();
     }
     void run_on(const std::string& job, const std::string& topic, const std::string& workflow = {}) {

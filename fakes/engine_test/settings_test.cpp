@@ -310,6 +310,38 @@ TEST_F(SettingsTest, TheInputFailModeIsSwitchedWhileItRuns) {
     EXPECT_FALSE(routes()) << "taken away again: the default";
 }
 
+// D-27
+TEST_F(SettingsTest, ALimitThatWasGivenAtStartStaysOverReloadsAndIsNotWrittenToTheService) {
+    tunables.running_timeout = 2h;
+    more_config.pinned.running_timeout = true;
+    more_config.timeouts = *engine::parse_timeouts(R"({"reconciler": {"running_timeout_seconds": 60}})");
+    start();
+    EXPECT_EQ(data()["timeouts"]["reconciler"]["running_timeout_seconds"], 60);
+    write_and_announce(
+        {{"timeouts", {{"reconciler", {{"running_timeout_seconds", 30}, {"dispatch_timeout_seconds", 20}}}}}});
+    submit("j");
+    ASSERT_EQ(state("j"), "RUNNING");
+    loop.run_for(20min);
+    EXPECT_EQ(state("j"), "RUNNING") << "the service's limit of 30 s is not in force";
+    EXPECT_EQ(data()["timeouts"]["reconciler"]["running_timeout_seconds"], 30) << "its own are left to it";
+    // What is said of a topic stays in force.
+    write_and_announce({{"timeouts", {{"topics", {{"job.default", {{"timeout_seconds", 60}}}}}}}});
+    loop.run_for(5min);
+    EXPECT_EQ(state("j"), "TIMEOUT");
+}
+
+// O13
+TEST_F(SettingsTest, AMetricSaysThatSettingsAreRefusedUntilTheyAreNot) {
+    start();
+    EXPECT_EQ(metrics.value(Metric::settings_refused, {"service"}), 0);
+    set_input_fail_mode("never");
+    write_and_announce({{"pools", 7}});
+    EXPECT_EQ(metrics.value(Metric::settings_refused, {"service"}), 1);
+    write_and_announce(pools(kPools));
+    set_input_fail_mode(nullptr);
+    EXPECT_EQ(metrics.value(Metric::settings_refused, {"service"}), 0);
+}
+
 // C-19
 TEST_F(SettingsTest, AFailModeThatWasGivenAtStartStays) {
     tunables.policy_check_fail_mode = "closed";

@@ -43,7 +43,7 @@ tl::expected<JobFiles, std::string> read_job_files(const Settings& settings, Tim
     files.pools = std::move(*pools);
     files.tunables = settings.tunables;
     if (timeouts) {
-        engine::apply_limits(*timeouts, files.tunables);
+        engine::apply_limits(*timeouts, settings.pinned, files.tunables);
         files.timeouts = std::move(*timeouts);
     }
     const engine::Timeouts* limits = files.timeouts ? &*files.timeouts : nullptr;

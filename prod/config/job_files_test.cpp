@@ -40,6 +40,20 @@ TEST_F(JobFilesTest, AreReadTogether) {
     EXPECT_TRUE(files->warnings.empty());
 }
 
+// D-27
+TEST_F(JobFilesTest, LeaveWhatVariablesSay) {
+    settings.tunables.running_timeout = 2h;
+    settings.tunables.replayer_interval = 10s;
+    settings.pinned.running_timeout = settings.pinned.replayer_interval = true;
+    timeouts("reconciler: {running_timeout_seconds: 600, dispatch_timeout_seconds: 60, scan_interval_seconds: 7}\n");
+    const auto files = read_job_files(settings, TimeoutsFile::required);
+    ASSERT_TRUE(files) << files.error();
+    EXPECT_EQ(files->tunables.running_timeout, 2h);
+    EXPECT_EQ(files->tunables.replayer_interval, 10s);
+    EXPECT_EQ(files->tunables.dispatch_timeout, 60s);
+    EXPECT_EQ(files->tunables.reconciler_interval, 7s);
+}
+
 TEST_F(JobFilesTest, ThatAreBrokenAreAllNamedWithFileAndLine) {
     pools("topics: {job.default: [default]}\npools:\n  default: {require: [x]}\n");
     timeouts("reconciler:\n  running_timeout_secs: 1\n");

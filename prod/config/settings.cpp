@@ -132,6 +132,10 @@ private:
             mode("POLICY_CHECK_FAIL_MODE", "LOCKSTEP_POLICY_CHECK_FAIL_MODE", t.policy_check_fail_mode);
         settings_.pinned.input_fail_mode = given({"POLICY_CHECK_FAIL_MODE", "LOCKSTEP_POLICY_CHECK_FAIL_MODE"});
         settings_.pinned.output_fail_mode = given({"OUTPUT_POLICY_FAIL_MODE", "LOCKSTEP_OUTPUT_POLICY_FAIL_MODE"});
+        settings_.pinned.dispatch_timeout = given({"LOCKSTEP_DISPATCH_TIMEOUT"});
+        settings_.pinned.running_timeout = given({"LOCKSTEP_RUNNING_TIMEOUT"});
+        settings_.pinned.reconciler_interval = given({"LOCKSTEP_RECONCILER_INTERVAL"});
+        settings_.pinned.replayer_interval = given({"LOCKSTEP_REPLAYER_INTERVAL"});
     }
 
     /// `open` or `closed`, of the documented variable, else of the tunable's.
@@ -305,6 +309,7 @@ private:
             address("SCHEDULER_METRICS_ADDR", settings_.metrics_address, "SCHEDULER_METRICS_PUBLIC");
         duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace);
         settings_.redis_may_evict = flag("LOCKSTEP_REDIS_MAY_EVICT");
+        count("LOCKSTEP_REPLICAS", "replica", settings_.replicas);
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
         settings_.instance_id = env_.get_or("CORDUM_INSTANCE_ID", "");
@@ -390,6 +395,20 @@ tl::expected<Settings, std::string> read_settings(const Environment& environment
     // What was misspelt may be just what is missing.
     for (const auto& one : unread_variables(environment)) all += "\nwarning: " + one;
     return tl::make_unexpected(all);
+}
+
+std::map<std::string, std::string> limits_of_variables(const Settings& settings) {
+    std::map<std::string, std::string> limits;
+    const auto add = [&](bool pinned, std::string_view tunable, engine::Duration value) {
+        if (pinned) limits.emplace(variable_of(tunable), engine::format_duration(value));
+    };
+    const engine::PinnedSettings& pinned = settings.pinned;
+    const engine::Tunables& in_force = settings.tunables;
+    add(pinned.dispatch_timeout, "dispatch_timeout", in_force.dispatch_timeout);
+    add(pinned.running_timeout, "running_timeout", in_force.running_timeout);
+    add(pinned.reconciler_interval, "reconciler_interval", in_force.reconciler_interval);
+    add(pinned.replayer_interval, "replayer_interval", in_force.replayer_interval);
+    return limits;
 }
 
 }  // namespace lockstep::prod

@@ -52,12 +52,13 @@ struct Settings {
     /// How long a server may be away before jobs count as not taken.
     engine::Duration readiness_grace = std::chrono::seconds{1};
     bool redis_may_evict = false;
-    std::string instance_id;  // empty: none was given
+    std::int64_t replicas = 0;  // how many of this role there should be; 0: not told
+    std::string instance_id;    // empty: none was given
     bool production = false;
 
     engine::Tunables tunables;
     engine::PinnedSettings
-        pinned;  // what the environment says of fail modes is not the configuration service's to change
+        pinned;  // what the environment says is neither the configuration service's nor a file's to change
     std::vector<std::string> warnings;  // to be logged once there is a log
     /// By variable: the file that its value was read from, or that a credential has put in its place (secrets.h).
     std::map<std::string, std::string, std::less<>> from_files;
@@ -66,5 +67,8 @@ struct Settings {
 /// For a process that does what `roles` say. The error has one line per mistake.
 [[nodiscard]] tl::expected<Settings, std::string> read_settings(const Environment& environment,
                                                                 Roles roles = kSchedulerRole);
+
+/// The limits of the reconciler that the environment sets, by variable: they stand above the configuration service and the file (D-27).
+[[nodiscard]] std::map<std::string, std::string> limits_of_variables(const Settings& settings);
 
 }  // namespace lockstep::prod

@@ -75,6 +75,16 @@ TEST(Settings, ReadFailModesAsTheScheduleDocumentsThem) {
     EXPECT_TRUE(settings({{"POLICY_CHECK_FAIL_MODE", "closed"}})->pinned.input_fail_mode);  // C-19
     EXPECT_TRUE(settings({{"LOCKSTEP_OUTPUT_POLICY_FAIL_MODE", "closed"}})->pinned.output_fail_mode);
     EXPECT_FALSE(settings({})->pinned.input_fail_mode);
+    // D-27
+    EXPECT_EQ(limits_of_variables(*settings({{"LOCKSTEP_DISPATCH_TIMEOUT", "4m"},
+                                             {"LOCKSTEP_RUNNING_TIMEOUT", "2h"},
+                                             {"LOCKSTEP_RECONCILER_INTERVAL", "10s"},
+                                             {"LOCKSTEP_REPLAYER_INTERVAL", "11s"}})),
+              (std::map<std::string, std::string>{{"LOCKSTEP_DISPATCH_TIMEOUT", "4m"},
+                                                  {"LOCKSTEP_RUNNING_TIMEOUT", "2h"},
+                                                  {"LOCKSTEP_RECONCILER_INTERVAL", "10s"},
+                                                  {"LOCKSTEP_REPLAYER_INTERVAL", "11s"}}));
+    EXPECT_TRUE(limits_of_variables(*settings({})).empty());
     EXPECT_EQ(settings({{"OUTPUT_POLICY_FAIL_MODE", "closed"}})->tunables.output_policy_fail_mode, "closed");
     EXPECT_TRUE(settings({{"OUTPUT_POLICY_ENABLED", "1"}})->tunables.output_policy_enabled);
     EXPECT_FALSE(settings({{"OUTPUT_POLICY_ENABLED", "false"}})->tunables.output_policy_enabled);

@@ -234,6 +234,14 @@ constexpr std::array kVariables{
              .words = kRoleWords},
     Variable{kProcess, "LOCKSTEP_READINESS_GRACE", duration, "1s",
              "how long Redis or NATS may be away before /readyz says so"},
+    Variable{
+        .section = kProcess,
+        .name = "LOCKSTEP_REPLICAS",
+        .kind = count,
+        .otherwise = "",
+        .help =
+            "how many processes of this role there are at least: with fewer, the alert LockstepReplicaMissing fires",
+        .least = 1},
     Variable{.section = kProcess,
              .name = "LOCKSTEP_STOP_LIMIT",
              .kind = duration,

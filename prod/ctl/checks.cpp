@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "engine/config/relations.h"
 #include "prod/ctl/text.h"
@@ -224,8 +225,34 @@ Findings check_redis(const RedisFacts& facts, const Settings& settings) {
     return report.take();
 }
 
+namespace {
+
+void check_limits(Report& report, const DeploymentFacts& facts) {
+    std::set<std::string> variables;
+    for (const auto& [replica, limits] : facts.limits)
+        for (const auto& [variable, value] : limits) variables.insert(variable);
+    for (const std::string& variable : variables) {
+        std::map<std::string, std::string> replicas;  // by value, empty: not set
+        for (const auto& [replica, limits] : facts.limits) {
+            const auto found = limits.find(variable);
+            std::string& names = replicas[found == limits.end() ? "" : found->second];
+            names += (names.empty() ? "" : ", ") + printable(replica);
+        }
+        if (replicas.size() < 2) continue;
+        std::string says = variable + " differs:";
+        for (const auto& [value, names] : replicas)
+            says += fmt::format("{} {} on {}", says.ends_with(':') ? "" : ";",
+                                value.empty() ? "not set" : printable(value), names);
+        report.add(Health::warn, "settings.limits", says,
+                   "set it alike on every replica, and restart those that differ");
+    }
+}
+
+}  // namespace
+
 Findings check_deployment(const DeploymentFacts& facts) {
     Report report;
+    check_limits(report, facts);
     const Surroundings& around = facts.around;
     const auto micros = [](engine::Duration span) {
         return std::chrono::duration_cast<std::chrono::microseconds>(span).count();

@@ -99,6 +99,18 @@ DeploymentFacts sound_deployment() {
     return facts;
 }
 
+// D-27
+TEST(Checks, ReplicasWhoseVariablesDifferAreNamed) {
+    DeploymentFacts facts = sound_deployment();
+    facts.limits = {{"a", {{"LOCKSTEP_RUNNING_TIMEOUT", "2h"}}}, {"b", {{"LOCKSTEP_RUNNING_TIMEOUT", "2h"}}}};
+    EXPECT_EQ(of(check_deployment(facts), "settings.limits"), Health::well);
+    facts.limits["c"] = {};
+    facts.limits["d"] = {{"LOCKSTEP_RUNNING_TIMEOUT", "1h"}};
+    EXPECT_EQ(of(check_deployment(facts), "settings.limits"), Health::warn);
+    EXPECT_TRUE(says_so(findings_text(check_deployment(facts), false),
+                        "LOCKSTEP_RUNNING_TIMEOUT differs: not set on c; 1h on d; 2h on a, b"));
+}
+
 TEST(Checks, ADeploymentIsWellUntilSomethingInItIsNot) {
     EXPECT_FALSE(says_so(findings_text(check_deployment(sound_deployment()), false), "do:"));
     DeploymentFacts facts = sound_deployment();

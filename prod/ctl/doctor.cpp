@@ -5,8 +5,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "engine/config/bounded_json.h"
 #include "engine/config/relations.h"
 #include "engine/store/keys.h"
+#include "engine/wire/json_member.h"
 #include "engine/wire/subjects.h"
 #include "prod/ctl/checks.h"
 #include "prod/ctl/document.h"
@@ -97,6 +99,32 @@ engine::Task<tl::expected<RedisFacts, std::string>> ask_redis(Session& session) 
     co_return facts;
 }
 
+/// What the records of schedulers say of their limits. What cannot be read is left out: other checks say what is wrong with Redis.
+engine::Task<std::map<std::string, std::map<std::string, std::string>>> limits_of_schedulers(Session& session) {
+    std::map<std::string, std::map<std::string, std::string>> all;
+    std::string cursor = "0";
+    do {
+        engine::RedisCommand scan{"SCAN", cursor, "MATCH", "cordum:instance:scheduler:*", "COUNT", "1000"};
+        const auto page = co_await session.redis().command(std::move(scan), session.deadline());
+        if (!page.applied()) co_return all;
+        cursor = page.value().at(0).text();
+        const auto* keys = page.value().at(1).array();
+        if (keys == nullptr || keys->empty()) continue;
+        engine::RedisCommand read{"MGET"};
+        for (const engine::RedisValue& key : *keys) read.emplace_back(key.text());
+        const auto records = co_await session.redis().command(std::move(read), session.deadline());
+        if (!records.applied()) co_return all;
+        for (std::size_t i = 0; i < keys->size(); ++i) {
+            const nlohmann::json record = engine::parse_bounded(records.value().at(i).text());
+            if (!record.is_object() || !record.value("limits", nlohmann::json()).is_object()) continue;
+            auto& limits = all[engine::wire::text_member(record, "id")];
+            for (const auto& [variable, value] : record["limits"].items())
+                if (value.is_string()) limits[variable] = value.get<std::string>();
+        }
+    } while (cursor != "0" && !cursor.empty());
+    co_return all;
+}
+
 engine::Task<tl::expected<DeploymentFacts, std::string>> ask_deployment(Session& session, engine::Tunables tunables) {
     DeploymentFacts facts;
     auto around = co_await read_surroundings(session);
@@ -118,6 +146,7 @@ engine::Task<tl::expected<DeploymentFacts, std::string>> ask_deployment(Session&
     // A score that is no whole number is nobody's of ours.
     if (const auto score = replies.value()[1].at(1).integer_or(0); score > 0) facts.oldest_pending = score;
     facts.untold_letters = replies.value()[2].integer_or(0);
+    facts.limits = co_await limits_of_schedulers(session);
     co_return facts;
 }
 
@@ -187,8 +216,9 @@ engine::Task<int> run_doctor(Session& session, DoctorOptions options) {
             add(findings, check_deployment(*deployment));
             if (deployment->around.timeouts && deployment->around.timeouts->reconciler.given) {
                 const auto reconciler = engine::with_fallbacks(deployment->around.timeouts->reconciler);
-                dispatch_timeout = reconciler.dispatch;
-                settings.tunables.reconciler_interval = reconciler.scan_interval;
+                if (!settings.pinned.dispatch_timeout) dispatch_timeout = reconciler.dispatch;
+                if (!settings.pinned.reconciler_interval)
+                    settings.tunables.reconciler_interval = reconciler.scan_interval;
             }
         } else {
             findings.push_back(

@@ -10,7 +10,7 @@ namespace lockstep::prod {
 /// "schema_version" of each document that has members of its own: major.minor of output.schema.json. A member that is added makes a new
 /// minor version, one that is taken away or means something else a new major one. Lists, counts by name, and what is printed as others
 /// have stored it have none.
-inline constexpr std::string_view kOutputSchemaVersion = "1.1";
+inline constexpr std::string_view kOutputSchemaVersion = "1.2";
 
 /// With a newline at its end; broken UTF-8 is replaced. REQUIRES: an object.
 [[nodiscard]] std::string document_line(nlohmann::json document);

@@ -1,8 +1,12 @@
 #include "prod/ctl/submit.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
@@ -19,6 +23,8 @@
 #include "prod/ctl/document.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/scripts/record_submission.lua.h"
+#include "prod/ctl/text.h"
+#include "prod/loop/signals.h"
 
 namespace lockstep::prod {
 
@@ -30,6 +36,27 @@ using engine::OutcomeKind;
 constexpr const char* kSender = "api-gateway";
 constexpr std::size_t kWindow = 256;  // submissions under way at once
 constexpr int kAttempts = 3;
+constexpr auto kPause = std::chrono::milliseconds(300);
+/// As the protocol keeps idempotency keys.
+constexpr auto kKeyLife = std::chrono::hours(24 * 90);
+/// A gateway reserves a key before it records the job, so a young one without a record is in use.
+constexpr auto kReservation = std::chrono::seconds(60);
+
+/// What became of a submission.
+enum class Fate : std::uint8_t {
+    submitted,   // stored and published, now or earlier
+    stored,      // stored; a scheduler finds it without the message
+    not_stored,  // certainly
+    unknown,     // nobody can say whether it was stored
+};
+
+struct Submitted {
+    Fate fate = Fate::submitted;
+    std::string trouble{};        // why it is not `submitted`
+    std::string existing{};       // the job that was there before, under its id or its idempotency key
+    bool record_expired = false;  // of that job nothing else is known
+    std::string of_key{};         // what is to be said of the key
+};
 
 cap::JobRequest request_of(const SubmitOptions& options, const std::string& id) {
     cap::JobRequest request;
@@ -60,29 +87,32 @@ public:
     Submission(Session& session, const SubmitOptions& options)
         : session_(session), options_(options), window_(kWindow) {}
 
-    /// Nothing wrong: empty. The job that was there before, under its id or its idempotency key, goes to `existing`.
-    engine::Task<std::string> submit_one(std::string id, std::string& existing);
+    engine::Task<Submitted> submit_one(std::string id);
     engine::Task<void> submit_in_window(std::string id, engine::Semaphore::Permit permit);
     engine::Task<int> submit_many(std::string prefix);
 
 private:
-    struct Known {
-        std::string state;  // empty: it was not known
+    /// What there is to publish, and under which trace; nothing where `to_publish` is not set.
+    struct Recorded {
+        Submitted so_far;
         std::string trace;
+        bool to_publish = false;
     };
 
     [[nodiscard]] std::vector<engine::RedisCommand> gateway_writes(const cap::JobRequest& request,
                                                                    const std::string& trace);
-    /// Writes it down, unless the job is known already: then `known` says in which state and under which trace id.
-    engine::Task<std::string> record(const cap::JobRequest& request, Known& known);
-    engine::Task<std::string> reserve(const cap::JobRequest& request, std::string& existing);
+    /// Writes it down with its key, unless the job or the key is known already.
+    engine::Task<Recorded> record(const cap::JobRequest& request);
+    engine::Task<Submitted> publish(cap::JobRequest request, Recorded recorded);
+    [[nodiscard]] int tell_of_many(const std::string& prefix, double seconds) const;
 
     Session& session_;
     const SubmitOptions& options_;
     engine::Semaphore window_;
-    std::int64_t submitted_ = 0;
-    std::int64_t failed_ = 0;
-    std::string first_failure_;
+    std::map<Fate, std::int64_t> fates_;
+    std::int64_t begun_ = 0;
+    std::string first_trouble_;
+    std::optional<int> interrupted_by_;
 };
 
 std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobRequest& request, const std::string& trace) {
@@ -116,109 +146,182 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     return commands;
 }
 
-engine::Task<std::string> Submission::record(const cap::JobRequest& request, Known& known) {
+engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& request) {
+    static const engine::RedisScript kScript(
+        "record_submission", std::string(engine::scripts::kCommon) + std::string(scripts::kRecordSubmission));
     const std::string& id = request.job_id();
-    auto writes = gateway_writes(request, known.trace);
-    engine::Outcome<engine::RedisValue> reply = engine::NotApplied{};
-    if (options_.publish_only) {
-        reply = co_await session_.redis().command(std::move(writes.front()), session_.deadline());
-    } else {
-        static const engine::RedisScript kScript(
-            "record_submission", std::string(engine::scripts::kCommon) + std::string(scripts::kRecordSubmission));
-        std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
-        std::vector<std::string> arguments{id, nlohmann::json(writes).dump()};
-        reply = co_await session_.redis().script(kScript, std::move(keys), std::move(arguments), session_.deadline());
-    }
-    if (!reply.applied()) co_return fmt::format("job {} not written to Redis: {}", id, reply.failure().detail);
-    if (reply.value().error() != nullptr)
-        co_return fmt::format("job {} not written to Redis: {}", id, reply.value().error()->text);
-    if (options_.publish_only || reply.value().at(0).text().empty()) co_return std::string();
-    known.state = reply.value().at(0).text();
-    if (const auto trace = reply.value().at(1).text(); !trace.empty()) known.trace = trace;
-    co_return std::string();
-}
-
-engine::Task<std::string> Submission::reserve(const cap::JobRequest& request, std::string& existing) {
+    Recorded recorded{.so_far = {}, .trace = options_.trace.empty() ? session_.entropy().uuid() : options_.trace};
+    const auto ends = [&](Fate fate, std::string trouble) {
+        recorded.so_far.fate = fate;
+        recorded.so_far.trouble = std::move(trouble);
+        return recorded;
+    };
+    auto writes = gateway_writes(request, recorded.trace);
     const std::string key = engine::idempotency_key_of(request);
-    constexpr const char* kLife = "7776000";  // 90 days, as the protocol keeps them
-    engine::RedisCommand set{"SET", key, request.job_id(), "NX", "EX", kLife};
-    const auto reserved = co_await session_.redis().command(std::move(set), session_.deadline());
-    if (!reserved.applied()) co_return reserved.failure().detail;
-    if (!reserved.value().is_nil()) co_return std::string();
-    engine::RedisCommand get{"GET", key};
-    const auto holder = co_await session_.redis().command(std::move(get), session_.deadline());
-    if (!holder.applied()) co_return holder.failure().detail;
-    existing = holder.value().text();
-    co_return std::string();
+    engine::Outcome<engine::RedisValue> reply = engine::NotApplied{};
+    bool unsure = false;  // whether an earlier attempt has written it
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        if (options_.publish_only && key.empty()) {
+            engine::RedisCommand input = writes.front();
+            reply = co_await session_.redis().command(std::move(input), session_.deadline());
+        } else {
+            std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
+            if (!key.empty()) keys.push_back(key);
+            std::vector<std::string> arguments{
+                id, nlohmann::json(writes).dump(), std::to_string(engine::to_millis(kKeyLife)),
+                std::to_string(engine::to_millis(session_.settings().tunables.job_meta_ttl)),
+                std::to_string(engine::to_millis(kReservation))};
+            reply =
+                co_await session_.redis().script(kScript, std::move(keys), std::move(arguments), session_.deadline());
+        }
+        if (reply.kind() != engine::OutcomeKind::unknown) break;
+        unsure = true;
+        co_await session_.clock().sleep(kPause);
+    }
+    const bool input_only = options_.publish_only;  // without the message it is no submission yet
+    if (!reply.applied() && unsure && !input_only)
+        co_return ends(Fate::unknown, fmt::format("job {} may be in Redis or not: {}; the same --id again submits it "
+                                                  "once",
+                                                  id, reply.failure().detail));
+    if (!reply.applied())
+        co_return ends(Fate::not_stored, fmt::format("job {} not written to Redis: {}", id, reply.failure().detail));
+    if (const auto* error = reply.value().error(); error != nullptr)
+        co_return ends(Fate::not_stored, fmt::format("job {} not written to Redis: {}", id, error->text));
+
+    const std::string_view word = reply.value().at(0).text();
+    const std::string holder(reply.value().at(1).text());
+    const std::int64_t age = reply.value().at(2).integer_or(0);
+    recorded.to_publish = word.empty() || word == "freed" || word == "OK";
+    if (word == "job") {
+        // An earlier attempt of this very submission is no other one.
+        const std::string trace(reply.value().at(2).text());
+        if (!unsure || trace != recorded.trace) recorded.so_far.existing = id;
+        if (!trace.empty()) recorded.trace = trace;
+        // Whoever submitted it may have died before it was published; once somebody has it in hand, there is nothing left to do.
+        recorded.to_publish = holder == to_string(engine::JobState::pending);
+    } else if (word == "freed") {
+        recorded.so_far.of_key =
+            fmt::format(" (the idempotency key was reserved {} ago for job {}, which was never recorded)",
+                        length(std::chrono::milliseconds(age)), holder);
+    } else if (word == "key" || word == "expired") {
+        recorded.so_far.existing = holder;
+        recorded.so_far.record_expired = word == "expired";
+        recorded.so_far.of_key =
+            word == "key" ? std::string(" (submitted earlier under this idempotency key)")
+                          : fmt::format(" (submitted {} ago under this idempotency key; its record has expired)",
+                                        length(std::chrono::milliseconds(age)));
+    } else if (word == "reserved") {
+        co_return ends(Fate::not_stored,
+                       fmt::format("the idempotency key \"{}\" was reserved {} ago for job {}, which is not recorded "
+                                   "yet: whoever submits that one may still be at it. Try again in {}: then the key "
+                                   "names a job that is there, or is free",
+                                   options_.idempotency_key, length(std::chrono::milliseconds(age)), holder,
+                                   length(kReservation + std::chrono::seconds(1) - std::chrono::milliseconds(age))));
+    }
+    co_return recorded;
 }
 
-engine::Task<std::string> Submission::submit_one(std::string id, std::string& existing) {
-    cap::JobRequest request = request_of(options_, id);
-    if (const auto wrong = wire::rejection(request)) co_return *wrong;
-    if (!options_.idempotency_key.empty()) {
-        std::string trouble = co_await reserve(request, existing);
-        if (!trouble.empty()) co_return trouble;
-        // Whoever reserved it for this very job may have died before anything else was written.
-        if (existing == id) existing.clear();
-        if (!existing.empty()) co_return std::string();
-    }
-    Known known{.state = {}, .trace = options_.trace.empty() ? session_.entropy().uuid() : options_.trace};
-    if (std::string trouble = co_await record(request, known); !trouble.empty()) co_return trouble;
-    if (!known.state.empty()) existing = id;
-    // Whoever submitted it may have died before it was published; once somebody has it in hand, there is nothing left to do.
-    if (!known.state.empty() && known.state != to_string(engine::JobState::pending)) co_return std::string();
-
-    const auto packet = wire::make_packet(std::move(request), known.trace, kSender, session_.clock().now());
+engine::Task<Submitted> Submission::publish(cap::JobRequest request, Recorded recorded) {
+    const std::string id = request.job_id();
+    const auto packet = wire::make_packet(std::move(request), recorded.trace, kSender, session_.clock().now());
     const std::string subject(wire::kSubjectSubmit);
     const std::string message_id = wire::message_id(packet, subject);
     const std::string bytes = wire::serialise(packet);
     std::string detail;
+    bool unsure = false;
     // Again when it is not known whether it arrived: the scheduler knows a job by its id and takes it up once.
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         const auto sent = co_await session_.bus().publish(subject, bytes, message_id, session_.deadline());
-        if (sent.applied()) co_return std::string();
+        if (sent.applied()) co_return std::move(recorded.so_far);
+        unsure = unsure || sent.kind() == OutcomeKind::unknown;
         detail = sent.failure().detail;
-        co_await session_.clock().sleep(std::chrono::milliseconds(300));
+        co_await session_.clock().sleep(kPause);
     }
-    co_return fmt::format("job {} not published: {}", id, detail);
+    Submitted& submitted = recorded.so_far;
+    if (!options_.publish_only) {
+        submitted.fate = Fate::stored;
+        submitted.trouble = fmt::format(
+            "job {} is stored and not published: {}; a scheduler takes it up from Redis "
+            "within {} (LOCKSTEP_PENDING_AGE)",
+            id, detail, engine::format_duration(session_.settings().tunables.pending_age));
+    } else {
+        submitted.fate = unsure ? Fate::unknown : Fate::not_stored;
+        submitted.trouble =
+            fmt::format("job {} {}: {}", id, unsure ? "may be published or not" : "not published", detail);
+    }
+    co_return std::move(submitted);
+}
+
+engine::Task<Submitted> Submission::submit_one(std::string id) {
+    cap::JobRequest request = request_of(options_, id);
+    if (const auto wrong = wire::rejection(request))
+        co_return Submitted{.fate = Fate::not_stored, .trouble = std::string(*wrong)};
+    Recorded recorded = co_await record(request);
+    if (!recorded.to_publish) co_return std::move(recorded.so_far);
+    co_return co_await publish(std::move(request), std::move(recorded));
 }
 
 engine::Task<void> Submission::submit_in_window(std::string id, engine::Semaphore::Permit permit) {
-    std::string existing;
-    std::string trouble = co_await submit_one(std::move(id), existing);
-    if (trouble.empty()) {
-        ++submitted_;
-    } else {
-        ++failed_;
-        if (first_failure_.empty()) first_failure_ = std::move(trouble);
-    }
+    const Submitted submitted = co_await submit_one(std::move(id));
+    ++fates_[submitted.fate];
+    if (first_trouble_.empty()) first_trouble_ = submitted.trouble;
     permit.release();
+}
+
+int Submission::tell_of_many(const std::string& prefix, double seconds) const {
+    const auto count = [this](Fate fate) {
+        const auto found = fates_.find(fate);
+        return found == fates_.end() ? std::int64_t{0} : found->second;
+    };
+    const std::int64_t stored = count(Fate::submitted) + count(Fate::stored);
+    const std::int64_t unknown = count(Fate::unknown);
+    const std::int64_t failed = options_.count - stored - unknown;
+    if (options_.json)
+        fmt::print("{}", document_line({{"submitted", stored},
+                                        {"unpublished", count(Fate::stored)},
+                                        {"failed", failed},
+                                        {"unknown", unknown},
+                                        {"seconds", seconds},
+                                        {"id_prefix", prefix}}));
+    else
+        fmt::print("{} jobs submitted in {:.2f} s ({:.0f}/s), ids {}-0 to {}-{}\n", stored, seconds,
+                   static_cast<double>(stored) / std::max(seconds, 1e-9), prefix, prefix, options_.count - 1);
+    if (stored == options_.count && count(Fate::stored) == 0) return kDone;
+    std::string what = fmt::format("of {} jobs {} are stored", options_.count, stored);
+    if (count(Fate::stored) > 0)
+        what += fmt::format(" ({} of them not published: a scheduler takes them up from Redis)", count(Fate::stored));
+    what += fmt::format(", {} are not, and of {} nobody knows", failed, unknown);
+    if (interrupted_by_) what += fmt::format("; interrupted after {} were begun", begun_);
+    if (!first_trouble_.empty()) what += fmt::format("; the first: {}", first_trouble_);
+    if (failed + unknown > 0) what += fmt::format(". The same line with --id {} submits what is missing", prefix);
+    return complain(interrupted_by_ ? 128 + *interrupted_by_ : kFailed, what);
 }
 
 engine::Task<int> Submission::submit_many(std::string prefix) {
     const auto start = session_.clock().monotonic();
+    engine::Event interrupted;
+    // The first one ends what has not begun, so that what has begun can be told of; the next one ends the program.
+    std::optional<SignalWatch> signals;
+    signals.emplace(session_.loop(), std::initializer_list<int>{SIGINT, SIGTERM}, [&](int number) {
+        interrupted_by_ = number;
+        interrupted.set();
+    });
     engine::Scope scope(session_.loop());
-    for (std::int64_t i = 0; i < options_.count; ++i) {
+    for (std::int64_t i = 0; i < options_.count && !interrupted_by_; ++i) {
         if (options_.rate > 0) {
             const auto due =
                 start + engine::Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(i) / options_.rate));
-            if (const auto early = due - session_.clock().monotonic(); early.count() > 0)
-                co_await session_.clock().sleep(early);
+            (void)co_await interrupted.wait_until(due);
+            if (interrupted_by_) break;
         }
         auto permit = co_await window_.acquire();
+        if (interrupted_by_) break;
+        ++begun_;
         scope.spawn(submit_in_window(fmt::format("{}-{}", prefix, i), std::move(permit)));
     }
+    if (interrupted_by_) signals.reset();
     co_await scope.join();
-    const double seconds = static_cast<double>((session_.clock().monotonic() - start).count()) / 1e9;
-    if (options_.json)
-        fmt::print("{}",
-                   document_line(
-                       {{"submitted", submitted_}, {"failed", failed_}, {"seconds", seconds}, {"id_prefix", prefix}}));
-    else
-        fmt::print("{} jobs submitted in {:.2f} s ({:.0f}/s), ids {}-0 to {}-{}\n", submitted_, seconds,
-                   static_cast<double>(submitted_) / std::max(seconds, 1e-9), prefix, prefix, options_.count - 1);
-    if (failed_ == 0) co_return kDone;
-    co_return complain(kFailed, fmt::format("{} jobs were not submitted; the first: {}", failed_, first_failure_));
+    co_return tell_of_many(prefix, static_cast<double>((session_.clock().monotonic() - start).count()) / 1e9);
 }
 
 }  // namespace
@@ -240,19 +343,22 @@ engine::Task<int> submit(Session& session, SubmitOptions options) {
     const std::string id = options.id.empty() ? session.entropy().uuid() : options.id;
     if (options.count != 1) co_return co_await submission.submit_many(id);
 
-    std::string existing;
-    const std::string trouble = co_await submission.submit_one(id, existing);
-    if (!trouble.empty()) co_return complain(kFailed, trouble);
+    const Submitted submitted = co_await submission.submit_one(id);
+    if (!submitted.trouble.empty()) co_return complain(kFailed, submitted.trouble);
+    const std::string& existing = submitted.existing;
     const std::string& job = existing.empty() ? id : existing;
+    if (options.wait && submitted.record_expired)
+        co_return complain(kNotFound, fmt::format("{}{}: how it ended is not known any more", job, submitted.of_key));
     if (options.quiet) co_return kDone;
     if (!options.wait) {
         if (options.json)
-            fmt::print("{}", document_line({{"job_id", job}, {"existing", !existing.empty()}}));
+            fmt::print("{}", document_line({{"job_id", job},
+                                            {"existing", !existing.empty()},
+                                            {"record_expired", submitted.record_expired}}));
         else
-            fmt::print("{}{}\n", job,
-                       existing.empty() ? ""
-                       : job == id      ? " (submitted earlier under this id)"
-                                        : " (submitted earlier under this idempotency key)");
+            fmt::print(
+                "{}{}\n", job,
+                existing == id && submitted.of_key.empty() ? " (submitted earlier under this id)" : submitted.of_key);
         co_return kDone;
     }
     StatusOptions status{.jobs = {job}, .wait = true, .wait_limit = options.wait_limit, .json = options.json};

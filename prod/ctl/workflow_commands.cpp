@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include "engine/config/bounded_json.h"
+#include "engine/config/json_positions.h"
+#include "prod/ctl/text.h"
 #include "prod/ctl/workflow_definitions.h"
 
 namespace lockstep::prod {
@@ -20,8 +22,16 @@ void choose(Chosen& chosen, std::function<engine::Task<int>(Session&)> command) 
 
 json input_from(const std::string& text) {
     if (text.empty()) return json::object();
-    json input = engine::parse_bounded(text.starts_with('@') ? text_from(text.substr(1)) : text);
+    const std::string document = text.starts_with('@') ? text_from(text.substr(1)) : text;
+    json input = engine::parse_bounded(document);
     if (!input.is_object()) refuse("--input: expected a JSON object, or @ and the name of a file with one");
+    // The parser keeps the last one, and readers of the input in other languages may keep the first.
+    if (const auto twice = engine::locate(document).duplicates; !twice.empty())
+        refuse(
+            printable(fmt::format("--input: {} stands twice, at line {}, column {} and again at line {}, column {}; "
+                                  "leave one out",
+                                  twice.front().pointer, twice.front().first.line, twice.front().first.column,
+                                  twice.front().again.line, twice.front().again.column)));
     return input;
 }
 

@@ -126,6 +126,17 @@ engine::Task<FoundWorkflow> find_workflow(Session& session, std::string workflow
 
 int tell(const Refusal& refusal) { return complain(refusal->exit_code, refusal->message); }
 
+/// What a start that meets this run says of it.
+std::string what_is_old(RunDocument& run) {
+    const auto status = to_string(run.status());
+    if (run.status() == RunStatus::succeeded || !engine::is_final(run.status()))
+        return fmt::format("started earlier, {}", status);
+    return fmt::format(
+        "started earlier, {}: it does not start again; `workflow retry {}` goes on from what failed, "
+        "`workflow rerun {}` starts a new run with its input",
+        status, run.id(), run.id());
+}
+
 /// Stores it and tells the engines. Prints the run's id.
 engine::Task<int> store_run(Session& session, json document, std::string idempotency_key, bool as_json) {
     engine::ChildRun run;
@@ -148,15 +159,23 @@ engine::Task<int> store_run(Session& session, json document, std::string idempot
                                                     ? "; it may have been started: ask with `workflow status`"
                                                     : ""));
     const std::string& known = created.value().run;
+    std::string status = "pending";
+    std::string of_old;
+    if (!created.value().is_new) {
+        FoundRun old = co_await find_run(session, known);
+        status = old.document ? std::string(to_string(old.document->status())) : "unknown";
+        of_old = old.document ? what_is_old(*old.document) : "started earlier; " + old.refusal->message;
+    }
     if (!created.value().is_new && !keyed)
-        co_return complain(kWrongUse, fmt::format("there is a run {} already; choose another --run, or give an "
-                                                  "--idempotency-key to start it once",
-                                                  known));
+        co_return complain(kWrongUse, printable(fmt::format("there is a run {} already ({}); choose another --run, or "
+                                                            "give an --idempotency-key to start it once",
+                                                            known, of_old)));
     co_await wake(session, known);
     if (as_json)
-        fmt::print("{}", document_line({{"run_id", known}, {"created", created.value().is_new}}));
+        fmt::print("{}", document_line({{"run_id", known}, {"created", created.value().is_new}, {"status", status}}));
     else
         fmt::print("{}\n", printable(known));
+    if (!of_old.empty() && !as_json) complain(kDone, printable(fmt::format("run {} was {}", known, of_old)));
     co_return kDone;
 }
 

@@ -206,7 +206,7 @@ void Playground::launch_worker(const std::string& pool, int number) {
     std::ranges::replace(file, '/', '_');
     launch(Part::worker, file, "lockstep-worker",
            {"--id", name, "--pool", pool, "--echo", "--service-time", options_.service_time, "--heartbeat", "1s",
-            "--grace", kShutdownGrace},
+            "--drain", kShutdownGrace},
            0, " ready");
 }
 

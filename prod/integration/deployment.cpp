@@ -95,7 +95,7 @@ Deployment::Deployment(Durability durability, ServerProcess::CommandLine nats)
                    {"LOCKSTEP_SAFETY_UNAVAILABLE_DELAY", "500ms"},
                    {"LOCKSTEP_CIRCUIT_OPEN_FOR", "1s"},
                    {"LOCKSTEP_PENDING_AGE", "8s"},
-                   {"LOCKSTEP_REPLAYER_INTERVAL", "2s"},
+                   {"LOCKSTEP_REPLAYER_INTERVAL", "1s"},
                    {"LOCKSTEP_SNAPSHOT_INTERVAL", "500ms"}};
     start_kernel();
 }

@@ -271,6 +271,91 @@ TEST_F(DeploymentTest, AKeyThatWasReservedForAJobThatIsNotThereIsStillItsOwn) {
     EXPECT_EQ(world->executions()["j"], 1);
 }
 
+// D-26: a gateway reserves a key before it records the job, and a record lives for less long than its key.
+TEST_F(DeploymentTest, AKeyOfAJobWithoutARecordIsFreeOnlyAtAnAgeAtWhichItCannotBeInUse) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    const auto key_of_age = [&](std::chrono::seconds age) {
+        const auto left = std::chrono::seconds(90 * 24h) - age;
+        world->redis_type(
+            {"SET " + engine::keys::idempotency("default", "k") + " ghost EX " + std::to_string(left.count())});
+    };
+    key_of_age(5s);
+    const auto young = world->ctl({"submit", "--id", "j", "--idempotency-key", "k"});
+    EXPECT_EQ(young.exit_code, 1);
+    EXPECT_NE(young.text.find("for job ghost, which is not recorded yet"), std::string::npos) << young.text;
+    EXPECT_NE(young.text.find("Try again in "), std::string::npos) << young.text;
+    EXPECT_EQ(world->ctl({"status", "j"}).exit_code, 3);
+
+    key_of_age(24h * 8);
+    const auto old = world->ctl({"submit", "--id", "j", "--idempotency-key", "k"});
+    EXPECT_EQ(old.exit_code, 0);
+    EXPECT_NE(old.text.find("ghost (submitted 8d00h ago under this idempotency key; its record has expired)"),
+              std::string::npos)
+        << old.text;
+    EXPECT_EQ(world->ctl({"submit", "--id", "j", "--idempotency-key", "k", "--wait"}).exit_code, 3);
+
+    key_of_age(10min);
+    const auto free = world->ctl({"submit", "--id", "j", "--idempotency-key", "k"});
+    EXPECT_EQ(free.exit_code, 0);
+    EXPECT_NE(free.text.find("j (the idempotency key was reserved 10m00s ago for job ghost, which was never recorded)"),
+              std::string::npos)
+        << free.text;
+    EXPECT_EQ(world->redis_get(engine::keys::idempotency("default", "k")), "j");
+    EXPECT_TRUE(world->all_end(1, 20s));
+    EXPECT_EQ(world->ctl_json({"submit", "--idempotency-key", "k"})["job_id"], "j");
+}
+
+// D-26
+TEST_F(DeploymentTest, ASubmissionThatCannotBeRecordedLeavesItsKeyFreeAndNoHalfOfARecord) {
+    world->add_scheduler();
+    world->add_worker("w1");
+    world->redis_type({"SET job:meta:first taken"});  // where the job's hash belongs
+    EXPECT_EQ(world->ctl({"submit", "--id", "first", "--idempotency-key", "k"}).exit_code, 1);
+    EXPECT_EQ(world->redis_get(engine::keys::idempotency("default", "k")), "");
+    EXPECT_EQ(world->redis_keys("job:req:first"), 0);
+    world->redis_type({"SET job:recent taken"});  // where a list for people belongs
+    const auto second = world->ctl_json({"submit", "--id", "second", "--idempotency-key", "k"});
+    EXPECT_EQ(second["job_id"], "second") << second;
+    EXPECT_EQ(world->ctl({"status", "second", "--wait", "--wait-for", "20s"}).exit_code, 0);
+}
+
+TEST_F(DeploymentTest, AManyfoldSubmissionSaysHowManyJobsAreStoredAndOfHowManyNobodyKnows) {
+    world->add_scheduler();
+    world->add_worker("w1", {"--service-time", "1ms", "--max-parallel", "100"});
+    const auto whole = world->ctl_json({"submit", "--id", "a", "--count", "50"});
+    EXPECT_EQ(whole["submitted"], 50) << whole;
+    EXPECT_EQ(whole["unknown"], 0) << whole;
+    const auto again = world->ctl_json({"submit", "--id", "a", "--count", "50"});
+    EXPECT_EQ(again["submitted"], 50) << again;
+    ASSERT_TRUE(world->all_end(50, 40s));
+
+    Program many = world->launch("lockstepctl", {"submit", "--id", "b", "--count", "100000", "--rate", "200"});
+    ASSERT_TRUE(Deployment::until([&] { return world->redis_keys("job:req:b-*") > 20; }, 20s));
+    world->redis().freeze();  // what it is told from now on may be done or not
+    std::this_thread::sleep_for(1s);
+    many.signal(SIGINT);
+    EXPECT_EQ(many.wait(40s), 130);
+    world->redis().thaw();
+    const std::string said = many.output();
+    const auto number_before = [&](const std::string& words) {
+        const auto at = said.find(words);
+        if (at == std::string::npos) return -1;
+        const auto begin = said.find_last_not_of("0123456789", at - 1) + 1;
+        return std::stoi("0" + said.substr(begin, at - begin));
+    };
+    const int stored = number_before(" are stored");
+    const auto of = said.find("and of ");
+    ASSERT_NE(of, std::string::npos) << said;
+    const int unknown = std::stoi(said.substr(of + 7));
+    EXPECT_GT(unknown, 0) << said;
+    EXPECT_EQ(stored + unknown + number_before(" are not,"), 100000) << said;
+    const auto there = [&] { return world->redis_keys("job:req:b-*"); };
+    std::this_thread::sleep_for(500ms);
+    EXPECT_GE(there(), stored) << said;
+    EXPECT_LE(there(), stored + unknown) << said;
+}
+
 // Who is told that a submission failed tries it again, and it may have arrived.
 TEST_F(DeploymentTest, ASubmissionThatIsRepeatedUnderItsIdRunsOnce) {
     world->add_scheduler();

@@ -99,10 +99,18 @@ TEST_F(FilesAgainTest, ABrokenOneIsRefusedWithItsPlaceAndTheOldOnesStay) {
     ASSERT_TRUE(scheduler.says("SIGHUP: files refused, those read before stay in force", 20s)) << scheduler.output();
     EXPECT_NE(scheduler.output().find("pools.yaml:4: "), std::string::npos) << scheduler.output();
     EXPECT_NE(scheduler.output().find("lockstepd --check"), std::string::npos);
+    const std::string words = "admin listener port=";
+    const int port = std::stoi(scheduler.output().substr(scheduler.output().find(words) + words.size()));
+    const auto refused = [&](const char* value) {
+        return Deployment::http_get(port, "/metrics").find(std::string("source=\"files\"} ") + value) !=
+               std::string::npos;
+    };
+    EXPECT_TRUE(refused("1"));
     EXPECT_EQ(submit("still-routed").exit_code, 0);
     write_pools("topics:\n  job.default: [default]\n  job.mended: [default]\n");
     scheduler.signal(SIGHUP);
     ASSERT_TRUE(scheduler.says("SIGHUP: files read again", 20s)) << scheduler.output();
+    EXPECT_TRUE(refused("0"));
 }
 
 // C-24: the timeouts of the file are a minute for RUNNING jobs

@@ -278,7 +278,7 @@ TEST_F(RolesTest, AWorkflowEngineOfOursRunsWithThePartOfOneOnceItsDurableIsThere
     EXPECT_EQ(ended.exit_code, 0) << ended.text;
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait(20s), 0);
-    EXPECT_EQ(worker.output().find("jobs given up"), std::string::npos)
+    EXPECT_EQ(worker.output().find("given up"), std::string::npos)
         << "its results are acknowledged in its account";
     for (const char* user : {"scheduler", "gateway", "workflow-engine"})
         EXPECT_EQ(world->nats().log().find(std::string("Violation - User \"") + user), std::string::npos)

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <map>
+
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "prod/integration/deployment_fixture.h"
@@ -36,7 +38,7 @@ TEST_F(WorkerReportTest, AResultIsRepeatedUntilAStreamHasIt) {
     world->add_scheduler();  // makes the streams
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait(20s), 0);
-    EXPECT_EQ(worker.output().find("jobs given up"), std::string::npos) << worker.output();
+    EXPECT_EQ(worker.output().find("given up"), std::string::npos) << worker.output();
 }
 
 TEST_F(WorkerReportTest, AResultThatAStreamHasIsSaidOnce) {
@@ -48,9 +50,46 @@ TEST_F(WorkerReportTest, AResultThatAStreamHasIsSaidOnce) {
     ASSERT_TRUE(world->all_end(1, 20s));
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait(20s), 0);
-    EXPECT_EQ(worker.output().find("jobs given up"), std::string::npos) << worker.output();
+    EXPECT_EQ(worker.output().find("given up"), std::string::npos) << worker.output();
     peer.settle();
     EXPECT_EQ(peer.received().size(), 1U);
+}
+
+TEST_F(WorkerReportTest, WhatAWorkerCannotFinishWithinItsDrainIsReported) {
+    world->add_scheduler();  // makes the streams
+    Program& worker = world->add_worker("w1", {"--exec", "sleep 60", "--drain", "1s", "--max-parallel", "1"});
+    NatsPeer peer(world->nats().port());
+    peer.subscribe("sys.job.result");
+    peer.publish("worker.w1.jobs", dispatch("a"));
+    ASSERT_TRUE(Deployment::until([&] { return world->executions().contains("a"); }, 20s));
+    peer.publish("worker.w1.jobs", dispatch("b"));
+    peer.settle();
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait(20s), 0) << worker.output();
+    peer.settle();
+    ASSERT_EQ(peer.received().size(), 2U) << worker.output();
+    std::map<std::string, std::string> messages;
+    for (const std::string& bytes : peer.received()) {
+        const auto packet = engine::wire::decode(bytes);
+        ASSERT_TRUE(packet);
+        const cap::JobResult& result = packet->job_result();
+        EXPECT_EQ(result.status(), cap::JOB_STATUS_FAILED_RETRYABLE);
+        EXPECT_EQ(result.error_code(), "worker_stopped");
+        messages[result.job_id()] = result.error_message();
+    }
+    EXPECT_NE(messages["a"].find("not done within 1s"), std::string::npos) << messages["a"];
+    EXPECT_NE(messages["b"].find("before it began"), std::string::npos) << messages["b"];
+}
+
+TEST_F(WorkerReportTest, APlainJobOfAStoppedWorkerEndsFailedAtOnce) {
+    world->add_scheduler();
+    Program& worker = world->add_worker("w1", {"--exec", "sleep 60", "--drain", "1s"});
+    ASSERT_EQ(world->ctl({"submit", "--id", "plain"}).exit_code, 0);
+    ASSERT_TRUE(Deployment::until([&] { return world->executions().contains("plain"); }, 20s));
+    worker.signal(SIGTERM);
+    EXPECT_EQ(world->ctl({"status", "plain", "--wait", "--wait-for", "20s"}).exit_code, 4);
+    EXPECT_EQ(world->states()["FAILED"], 1);
+    EXPECT_EQ(worker.wait(20s), 0);
 }
 
 }  // namespace

@@ -107,6 +107,47 @@ TEST_F(WorkflowTest, ARunOnTwoReplicasWaitsForItsTimeAndForAPersonAndRunsEachJob
     EXPECT_EQ(world->ctl_json({"workflow", "list", "--status", "succeeded"})[0]["run_id"], "trip-1");
 }
 
+TEST_F(WorkflowTest, AStepWhoseWorkerIsStoppedIsTriedAgainByItsRetry) {
+    world->add_scheduler();
+    Program& stopped = world->add_worker("w1", {"--exec", "sleep 60", "--drain", "1s"});
+    start("trip", {{"book", {{"topic", "job.default"}, {"retry", {{"max_retries", 2}, {"initial_backoff_sec", 1}}}}}});
+    ASSERT_TRUE(Deployment::until([&] { return world->executions().contains("trip-1:book@1"); }, 20s));
+    stopped.signal(SIGTERM);
+    EXPECT_EQ(stopped.wait(20s), 0);
+    world->add_worker("w2");
+    const auto ended = await_end("trip-1");
+    EXPECT_EQ(ended.exit_code, 0) << ended.text;
+    EXPECT_EQ(world->executions()["trip-1:book@2"], 1);
+}
+
+TEST_F(WorkflowTest, AStartThatMeetsAFailedRunOfItsKeySaysSo) {
+    world->add_scheduler();
+    world->add_worker("w1", {"--exec", kScript});
+    const auto file = world->folder() / "trip.json";
+    std::ofstream(file) << R"({"id": "trip", "steps": {"bad": {"topic": "job.default"}}})";
+    ASSERT_EQ(world->ctl({"workflow", "put", file.string()}).exit_code, 0);
+    const std::vector<std::string> start{"workflow", "start", "trip", "--run", "trip-1", "--idempotency-key", "k"};
+    ASSERT_EQ(world->ctl(start).exit_code, 0);
+    ASSERT_EQ(await_end("trip-1").exit_code, 4);
+    const auto again = world->ctl(start);
+    EXPECT_EQ(again.exit_code, 0);
+    EXPECT_NE(again.text.find("trip-1\n"), std::string::npos) << again.text;
+    EXPECT_NE(
+        again.text.find("run trip-1 was started earlier, failed: it does not start again; `workflow retry trip-1`"),
+        std::string::npos)
+        << again.text;
+    EXPECT_EQ(world->ctl_json(start).value("status", ""), "failed");
+    const auto by_id = world->ctl({"workflow", "start", "trip", "--run", "trip-1"});
+    EXPECT_EQ(by_id.exit_code, 2);
+    EXPECT_NE(by_id.text.find("there is a run trip-1 already (started earlier, failed"), std::string::npos)
+        << by_id.text;
+    const auto twice = world->ctl({"workflow", "start", "trip", "--input", R"({"a": {"b": 1, "b": 2}})"});
+    EXPECT_EQ(twice.exit_code, 2);
+    EXPECT_NE(twice.text.find("--input: /a/b stands twice, at line 1, column 8 and again at line 1, column 16"),
+              std::string::npos)
+        << twice.text;
+}
+
 // H-22, H-43
 TEST_F(WorkflowTest, ADelayOutlivesTheReplicaThatBeganIt) {
     auto& victim = world->add_scheduler();

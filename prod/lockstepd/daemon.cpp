@@ -87,7 +87,11 @@ int Daemon::run() {
     scope_.spawn(tell_left_out_lines(log_, clock_));
     log_.trace_by(traces_);
     metrics_.set(DaemonMetric::build_info, 1, {version_, __VERSION__});
+    if (settings_.roles.scheduler)
+        static_cast<engine::Metrics&>(metrics_).set(engine::Metric::settings_refused, 0, {"files"});
+    metrics_.set(DaemonMetric::replicas_expected, static_cast<double>(settings_.replicas));
     scope_.spawn(keep_figures());
+    scope_.spawn(watch_certificates());
     loop_.run();
     return exit_code_.value_or(kExitUnreachable);
 }
@@ -114,8 +118,7 @@ void Daemon::change_log_level() {
     const LogLevel wanted = log_.level() == configured ? LogLevel::debug : configured;
     // The line is seen at the more talkative of both levels.
     log_.set_level(std::min(wanted, log_.level()));
-    log_.always(std::max(LogLevel::info, log_.level()), "signal: log level",
-                {{"to", name_of(wanted)}});
+    log_.always(std::max(LogLevel::info, log_.level()), "signal: log level", {{"to", name_of(wanted)}});
     log_.set_level(wanted);
 }
 
@@ -318,7 +321,12 @@ void Daemon::register_instances(engine::Scope& background) {
         records_.push_back(std::make_unique<InstanceRecord>(*redis_, clock_, content));
         background.spawn(records_.back()->keep());
     };
-    if (scheduler_) add({.service = "scheduler", .id = instance_, .version = version_, .implementation = {}});
+    if (scheduler_)
+        add({.service = kSchedulerService,
+             .id = instance_,
+             .version = version_,
+             .implementation = {},
+             .limits = limits_of_variables(settings_)});
     // Without a given id the host's name alone would not tell two replicas of one host apart.
     const std::string& id = settings_.instance_id.empty() ? instance_ : settings_.instance_id;
     if (workflow_) add({.service = kWorkflowService, .id = id, .version = version_, .implementation = kImplementation});

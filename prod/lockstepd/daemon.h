@@ -90,6 +90,8 @@ private:
     /// Until cancelled: keeps the gauges about this process and its connections as they are.
     [[nodiscard]] engine::Task<void> keep_figures();
     void set_figures();
+    /// Until cancelled: shows when the certificates expire that the settings name, read anew, since they are renewed in place.
+    [[nodiscard]] engine::Task<void> watch_certificates();
     /// What the bindings tell while they work goes into the metrics.
     void watch_redis();
     void watch_bus();

@@ -24,6 +24,7 @@ std::string text_of(const InstanceRecord::Content& content, engine::WallTime sta
                           {"commit", ""},
                           {"started_at", rfc3339(started_at)}};
     if (!content.implementation.empty()) record["implementation"] = content.implementation;
+    if (content.service == kSchedulerService) record["limits"] = content.limits;
     return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "engine/ports/clock.h"
@@ -13,6 +14,8 @@ namespace lockstep::prod {
 /// How long a record outlives the last word of its process.
 inline constexpr std::chrono::seconds kInstanceLife{15};
 
+inline constexpr const char* kSchedulerService = "scheduler";
+
 class InstanceRecord {
 public:
     struct Content {
@@ -20,6 +23,8 @@ public:
         std::string id;
         std::string version;
         std::string implementation;  // whose program it is; empty: not told
+        /// Limits that its own variables set, by variable: the service's are the same for all.
+        std::map<std::string, std::string> limits{};
     };
     InstanceRecord(engine::Redis& redis, engine::Clock& clock, const Content& content);
 

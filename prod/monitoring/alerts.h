@@ -17,6 +17,10 @@ struct Alert {
 
 /// The page that says what to do, from the root of the repository.
 inline constexpr const char* kAlertsPage = "prod/deploy/alerts.md";
+/// The annotation `runbook_url` is the URL of that page, with the alert's place in it: the one that Prometheus' external label of this
+/// name says, else where the package puts the page.
+inline constexpr const char* kRunbookLabel = "lockstep_runbooks";
+inline constexpr const char* kRunbookPage = "file:///usr/share/lockstep/examples/alerts.md";
 
 [[nodiscard]] std::vector<Alert> alerts();
 /// Of the alert's heading in that page.

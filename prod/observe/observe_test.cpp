@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include <regex>
 
 #include "engine/config/tunables.h"
+#include "engine/store/job_state.h"
 #include "engine/wire/messages.h"
 #include "fakes/testing/server_process.h"
 #include "prod/observe/admin_http.h"
@@ -333,6 +335,51 @@ TEST(PrometheusMetrics, ExposesCountersGaugesAndHistogramsWithThePod) {
 TEST(PrometheusMetrics, ShowsMetricsWithoutLabelsFromTheStart) {
     const PrometheusMetrics metrics("p");
     EXPECT_TRUE(has_line(metrics.text(), R"(cordum_scheduler_saga_recorded_total{pod="p"} 0)"));
+}
+
+// O13: the first event of a series that appears with it is no increase to Prometheus.
+TEST(PrometheusMetrics, ShowsCountersAtZeroForEveryLabelValueThatCanBeKnown) {
+    PrometheusMetrics metrics("p");
+    const auto shows = [&](const std::string& line) { return has_line(metrics.text(), line); };
+    EXPECT_TRUE(shows(R"(cordum_scheduler_input_fail_open_total{pod="p",topic="other"} 0)")) << metrics.text();
+    EXPECT_TRUE(shows(R"(lockstep_queue_watch_failures_total{pod="p",server="nats"} 0)"));
+    EXPECT_TRUE(shows(R"(cordum_scheduler_heartbeats_refused_total{pod="p",reason="size"} 0)"));
+    EXPECT_FALSE(shows(R"(cordum_scheduler_input_fail_open_total{pod="p",topic="job.etl"} 0)"));
+    metrics.know_topic("job.etl");
+    EXPECT_TRUE(shows(R"(cordum_scheduler_input_fail_open_total{pod="p",topic="job.etl"} 0)"));
+    EXPECT_TRUE(
+        shows(R"(cordum_scheduler_jobs_completed_total{pod="p",status="JOB_STATUS_DENIED",topic="job.etl"} 0)"));
+    for (const engine::MetricInfo* series : all_series()) {
+        const bool unknowable = std::ranges::any_of(
+            series->labels, [&](std::string_view label) { return known_values(*series, label).empty(); });
+        if (series->type != engine::MetricType::counter || unknowable) continue;
+        EXPECT_NE(metrics.text().find("\n" + std::string(series->name) + "{"), std::string::npos) << series->name;
+    }
+    static_cast<engine::Metrics&>(metrics).add(Metric::input_fail_open, {"job.etl"});
+    EXPECT_TRUE(shows(R"(cordum_scheduler_input_fail_open_total{pod="p",topic="job.etl"} 1)"));
+}
+
+// O13
+TEST(PrometheusMetrics, LabelValuesThatAreKnownAreTheProgramsOwn) {
+    for (const auto state : known_values(engine::info(Metric::index_members_pruned), "state"))
+        EXPECT_TRUE(engine::parse_job_state(state)) << state;
+    for (const auto status : known_values(engine::info(Metric::jobs_completed), "status")) {
+        cap::JobStatus parsed{};
+        const bool named = cap::JobStatus_Parse(std::string(status), &parsed);
+        EXPECT_TRUE(named ? engine::state_of_result(parsed).has_value() : status == "OUTPUT_QUARANTINED") << status;
+    }
+}
+
+// O11
+TEST(PrometheusMetrics, ManyTopicsLeaveRoomForWhatCannotBeKnown) {
+    PrometheusMetrics metrics("p");
+    for (int i = 0; i < 5'000; ++i) metrics.know_topic("job.t" + std::to_string(i));
+    const std::string text = metrics.text();
+    std::size_t completed = 0;
+    for (auto at = text.find("\ncordum_scheduler_jobs_completed_total{"); at != std::string::npos;
+         at = text.find("\ncordum_scheduler_jobs_completed_total{", at + 1))
+        ++completed;
+    EXPECT_EQ(completed, PrometheusMetrics::kSeriesAtZeroMax);
 }
 
 // O11

@@ -6,7 +6,9 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -22,7 +24,7 @@ using engine::Metric;
 using engine::MetricInfo;
 using engine::MetricType;
 
-constexpr std::string_view kOther = "other";
+constexpr std::string_view kOther = kOtherTopic;
 /// Of a label, in bytes: a topic may be as long as its sender likes.
 constexpr std::size_t kLabelMax = 200;
 
@@ -35,7 +37,7 @@ public:
     Family(prometheus::Family<Series>& family, const MetricInfo& info, const Topics& topics)
         : family_(&family), info_(&info), topics_(&topics) {}
 
-    Series& series(LabelValues labels) {
+    Series& series(std::span<const std::string_view> labels) {
         values_.clear();
         key_.clear();
         auto given = labels.begin();
@@ -55,7 +57,29 @@ public:
         return made;
     }
 
+    /// Makes the series whose label values can all be known: for each topic that every process has, or, where one is given, for that
+    /// one.
+    void show_at_zero(std::string_view topic = {}) {
+        if (!topic.empty() && std::ranges::find(info_->labels, "topic") == info_->labels.end()) return;
+        std::vector<std::string_view> values;
+        show_each(values, topic);
+    }
+
 private:
+    void show_each(std::vector<std::string_view>& values, std::string_view topic) {
+        if (values.size() == info_->labels.size()) {
+            if (known_.size() < PrometheusMetrics::kSeriesAtZeroMax) (void)series(values);
+            return;
+        }
+        const auto label = info_->labels[values.size()];
+        const std::span one(&topic, 1);
+        for (const auto value : label == "topic" && !topic.empty() ? one : known_values(*info_, label)) {
+            values.push_back(value);
+            show_each(values, topic);
+            values.pop_back();
+        }
+    }
+
     [[nodiscard]] std::string_view shown(std::string_view label, std::string_view value) const {
         const bool foreign = label == "topic" && !topics_->contains(value) && !engine::wire::is_approval_gate(value);
         return foreign ? kOther : value.substr(0, kLabelMax);
@@ -95,12 +119,18 @@ public:
 
     template <class Series>
     Series& series(Metric metric, LabelValues labels) {
-        return std::get<Family<Series>>(families_[static_cast<std::size_t>(metric)]).series(labels);
+        return std::get<Family<Series>>(families_[static_cast<std::size_t>(metric)]).series(std::span(labels));
     }
     template <class Series>
     Series& series(DaemonMetric metric, LabelValues labels) {
         return std::get<Family<Series>>(families_[engine::kMetricCount + static_cast<std::size_t>(metric)])
-            .series(labels);
+            .series(std::span(labels));
+    }
+
+    void know_topic(std::string_view topic) {
+        if (!topics.emplace(topic).second) return;
+        for (Any& family : families_)
+            if (auto* counters = std::get_if<Family<prometheus::Counter>>(&family)) counters->show_at_zero(topic);
     }
 
     prometheus::Registry registry;
@@ -131,6 +161,7 @@ private:
         }
         // A metric without labels is there from the start, so that its absence means something.
         if (info.labels.empty()) std::visit([](auto& family) { touch(family); }, made);
+        if (auto* counters = std::get_if<Family<prometheus::Counter>>(&made)) counters->show_at_zero();
         return made;
     }
     static void touch(std::monostate&) {}
@@ -145,7 +176,7 @@ private:
 PrometheusMetrics::PrometheusMetrics(const std::string& pod) : families_(std::make_unique<Families>(pod)) {}
 PrometheusMetrics::~PrometheusMetrics() = default;
 
-void PrometheusMetrics::know_topic(std::string_view topic) { families_->topics.emplace(topic); }
+void PrometheusMetrics::know_topic(std::string_view topic) { families_->know_topic(topic); }
 
 void PrometheusMetrics::add(Metric metric, LabelValues labels, double by) {
     families_->series<prometheus::Counter>(metric, labels).Increment(by);

@@ -1,7 +1,10 @@
 // The metrics port on prometheus-cpp. Families are those of the table (series.h), each with the constant label `pod`.
 //
 // 1. Updates come from the loop's thread only; the text may be read from any thread.
-// 2. Label values come from outside. A topic has series of its own only if a pools document has named it; all others are counted
+// 2. A counter is there at zero, from the start or from when its topic is known, for every label value that can be known before it
+//    occurs: the first event of a series that appears with it is no increase to Prometheus. Half of the series of a family are left to
+//    those that cannot.
+// 3. Label values come from outside. A topic has series of its own only if a pools document has named it; all others are counted
 //    together under `other`: whoever submits jobs must not make series. Of workers each family tells the first kWorkerLabelsMax
 //    apart; later ones are `other` as well. No family has more than kSeriesMax series, whatever its labels.
 #pragma once
@@ -18,6 +21,7 @@ namespace lockstep::prod {
 class PrometheusMetrics final : public engine::Metrics {
 public:
     static constexpr std::size_t kSeriesMax = 2000;
+    static constexpr std::size_t kSeriesAtZeroMax = kSeriesMax / 2;
 
     explicit PrometheusMetrics(const std::string& pod);
     /// From now on this topic is told apart. It stays so when the pools name it no more: its jobs may live on.

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,15 @@ double seconds_of_time(const RedisValue& time) {
     return static_cast<double>(time.at(0).integer_or(0)) + static_cast<double>(time.at(1).integer_or(0)) / 1e6;
 }
 
+/// The value of a line `name:value` of INFO; 0 without one.
+double number_in(std::string_view info, std::string_view name) {
+    for (auto at = info.find(name); at != std::string_view::npos; at = info.find(name, at + 1)) {
+        const bool whole = (at == 0 || info[at - 1] == '\n') && info.substr(at + name.size()).starts_with(':');
+        if (whole) return std::strtod(std::string(info.substr(at + name.size() + 1, 20)).c_str(), nullptr);
+    }
+    return 0;
+}
+
 }  // namespace
 
 engine::Task<void> QueueWatch::keep_looking() {
@@ -41,6 +52,7 @@ engine::Task<void> QueueWatch::keep_looking() {
 
 engine::Task<void> QueueWatch::look() {
     co_await look_at_jobs();
+    co_await look_at_memory();
     std::vector<engine::ConsumerSpec> specs;  // more may come to be known meanwhile
     for (const auto& [name, spec] : durables_) specs.push_back(spec);
     for (const auto& spec : specs) {
@@ -72,6 +84,16 @@ engine::Task<void> QueueWatch::look_at_jobs() {
         metrics_.set(DaemonMetric::jobs, static_cast<double>(answers.value().at(2 * i + 1).integer_or(0)), {state});
         metrics_.set(DaemonMetric::oldest_job_age, std::max(age, 0.0), {state});
     }
+}
+
+engine::Task<void> QueueWatch::look_at_memory() {
+    RedisCommand question{"INFO", "memory"};
+    const auto answer = co_await redis_.command(std::move(question), clock_.in(kAnswerWithin));
+    if (!answer.applied() || answer.value().error() != nullptr) co_return;
+    const std::string_view info = answer.value().text();
+    const double own_limit = number_in(info, "maxmemory");
+    metrics_.set(DaemonMetric::redis_memory_used, number_in(info, "used_memory"));
+    metrics_.set(DaemonMetric::redis_memory_limit, own_limit > 0 ? own_limit : number_in(info, "total_system_memory"));
 }
 
 engine::Task<bool> QueueWatch::look_at(engine::ConsumerSpec spec) {

@@ -37,6 +37,8 @@ public:
 
 private:
     [[nodiscard]] engine::Task<void> look_at_jobs();
+    /// A user that may not ask leaves the gauges at zero, and is no failure.
+    [[nodiscard]] engine::Task<void> look_at_memory();
     /// False: there was no answer.
     [[nodiscard]] engine::Task<bool> look_at(engine::ConsumerSpec spec);
     /// Since the first message above the floor came; zero without one, nothing without an answer.

@@ -35,6 +35,7 @@ protected:
     }
     RedisValue reply_to(const engine::RedisCommand& command) {
         if (command[0] == "TIME") return RedisValue::Array{std::string("1000"), std::string("500000")};
+        if (command[0] == "INFO") return RedisValue(memory);
         const bool pending = command[1] == "job:index:pending";
         if (command[0] == "ZCARD") return RedisValue(std::int64_t{pending ? 3 : 0});
         if (!pending) return RedisValue::Array{};
@@ -59,6 +60,8 @@ protected:
     PrometheusMetrics metrics{"p"};
     QueueWatch watch{redis, bus, clock, metrics};
     bool redis_answers = true;
+    std::string memory =
+        "# Memory\r\nused_memory:3000\r\nused_memory_peak:9\r\ntotal_system_memory:8000\r\nmaxmemory:4000\r\n";
     std::optional<engine::StoredMessage> oldest;
     std::uint64_t asked_from = 0;
 };
@@ -70,6 +73,15 @@ TEST_F(QueueWatchTest, ShowsHowManyJobsWaitAndSinceWhenTheOldestDoes) {
     EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="PENDING"} 90)"));
     EXPECT_TRUE(shows(R"(lockstep_jobs{pod="p",state="RUNNING"} 0)"));
     EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="RUNNING"} 0)"));
+}
+
+TEST_F(QueueWatchTest, ShowsTheMemoryOfRedisAndWhatItMayUse) {
+    look();
+    EXPECT_TRUE(shows(R"(lockstep_redis_memory_used_bytes{pod="p"} 3000)")) << metrics.text();
+    EXPECT_TRUE(shows(R"(lockstep_redis_memory_limit_bytes{pod="p"} 4000)"));
+    memory = "used_memory:3000\r\ntotal_system_memory:8000\r\nmaxmemory:0\r\n";
+    look();
+    EXPECT_TRUE(shows(R"(lockstep_redis_memory_limit_bytes{pod="p"} 8000)")) << "without a limit the machine is one";
 }
 
 // O12
@@ -109,7 +121,7 @@ TEST_F(QueueWatchTest, LooksAgainEveryFewSeconds) {
     engine::Scope scope(loop);
     scope.spawn(watch.keep_looking());
     loop.run_for(3 * QueueWatch::kInterval + std::chrono::seconds(1));
-    EXPECT_EQ(redis.calls().size(), 4U);
+    EXPECT_EQ(redis.calls().size(), 8U) << "jobs and memory, each time";
 }
 
 }  // namespace

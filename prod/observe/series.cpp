@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "engine/runtime/invariant.h"
+#include "engine/store/job_state.h"
+#include "engine/wire/subjects.h"
 
 namespace lockstep::prod {
 
@@ -19,6 +21,7 @@ constexpr std::array<std::string_view, 1> kServerLabel{"server"};
 constexpr std::array<std::string_view, 1> kStateLabel{"state"};
 constexpr std::array<std::string_view, 1> kOutcomeLabel{"outcome"};
 constexpr std::array<std::string_view, 1> kDurableLabel{"durable"};
+constexpr std::array<std::string_view, 1> kCertificateLabel{"certificate"};
 
 /// From a submission that is dispatched at once to one that waited for an hour (O12).
 constexpr std::array kWaitBuckets{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0};
@@ -38,6 +41,8 @@ using enum MetricType;
 constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(gauge, "lockstep_build_info", kBuildLabels, "1; the labels say what was built"),
     row(gauge, "lockstep_ready", {}, "1 while jobs are taken, else 0; as /readyz says"),
+    row(gauge, "lockstep_replicas_expected", {},
+        "How many replicas LOCKSTEP_REPLICAS says there are; 0: it does not say"),
     row(gauge, "lockstep_connected", kServerLabel, "1 while there is a connection to that kind of server"),
     row(gauge, "lockstep_drain_seconds", {}, "How long this process has been draining; 0 before"),
     row(gauge, "lockstep_jobs", kStateLabel, "Jobs in that state, as Redis has them: the same from every replica"),
@@ -61,6 +66,13 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(histogram, "lockstep_redis_exchange_seconds", {},
         "From sending commands to Redis to their replies, or to giving up", kExchangeBuckets),
     row(counter, "lockstep_redis_failures_total", kOutcomeLabel, "Exchanges with Redis that had no replies"),
+    row(gauge, "lockstep_redis_memory_used_bytes", {}, "Memory that Redis uses, as its INFO says; 0: not known"),
+    row(gauge, "lockstep_redis_memory_limit_bytes", {},
+        "Memory that Redis may use: its maxmemory, else what its machine has; 0: not known"),
+    row(gauge, "lockstep_certificate_not_after_seconds", kCertificateLabel,
+        "When the certificate that this variable names expires, since the Unix epoch: of a chain the first that does, "
+        "of "
+        "authorities the last"),
     row(counter, "process_cpu_seconds_total", {}, "User and system time"),
     row(gauge, "process_resident_memory_bytes", {}, "Resident memory"),
     row(gauge, "process_virtual_memory_bytes", {}, "Virtual memory"),
@@ -70,7 +82,7 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(gauge, "process_start_time_seconds", {}, "When the process started, since the Unix epoch"),
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLabelBounds{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kLabelBounds{{
     {"topic", "the topics that pools documents have named, the approval gates, else `other`"},
     {"worker", "the first 100 ids, else `other`"},
     {"status", "the protocol's names of final states, and OUTPUT_QUARANTINED"},
@@ -83,8 +95,27 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kLabelBo
     {"server", "redis, nats"},
     {"outcome", "not_applied, unknown"},
     {"durable", "the durables that the roles of this process read"},
+    {"source", "files, service"},
+    {"certificate", "the variables that name certificates"},
 }};
 static_assert(kWorkerLabelsMax == 100, "and the table above says so");
+
+using engine::Metric;
+namespace wire = engine::wire;
+
+constexpr std::array kTopics{wire::kTopicApprovalGate, wire::kTopicApprovalGateLegacy, kOtherTopic};
+constexpr std::array<std::string_view, 8> kStatuses{
+    "JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED", "JOB_STATUS_FAILED_RETRYABLE", "JOB_STATUS_FAILED_FATAL",
+    "JOB_STATUS_CANCELLED", "JOB_STATUS_DENIED", "JOB_STATUS_TIMEOUT",          "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 11> kStates{
+    "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",           "SUCCEEDED",
+    "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
+static_assert(kStates.size() == engine::kJobStateCount);
+constexpr std::array kSubjects{wire::kSubjectSubmit, wire::kSubjectResult};
+constexpr std::array<std::string_view, 3> kResultReasons{"unknown_job", "not_dispatched", "other_worker"};
+constexpr std::array<std::string_view, 5> kHeartbeatReasons{"worker_id", "jobs", "load", "size", "too_many_workers"};
+constexpr std::array<std::string_view, 2> kServers{"redis", "nats"};
+constexpr std::array<std::string_view, 2> kFailedOutcomes{"not_applied", "unknown"};
 
 }  // namespace
 
@@ -109,6 +140,18 @@ std::string_view label_bound(std::string_view label) {
     for (const auto& [name, bound] : kLabelBounds)
         if (name == label) return bound;
     PRECONDITION(false, "label {} has no bound", label);
+    return {};
+}
+
+std::span<const std::string_view> known_values(const MetricInfo& series, std::string_view label) {
+    if (label == "topic") return kTopics;
+    if (label == "status") return kStatuses;
+    if (label == "state") return kStates;
+    if (label == "subject") return kSubjects;
+    if (label == "server") return kServers;
+    if (label == "outcome") return kFailedOutcomes;
+    if (&series == &engine::info(Metric::results_refused)) return kResultReasons;
+    if (&series == &engine::info(Metric::heartbeats_refused)) return kHeartbeatReasons;
     return {};
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace lockstep::prod {
 enum class DaemonMetric : std::uint8_t {
     build_info,
     ready,
+    replicas_expected,
     connected,
     drain,
     jobs,
@@ -31,6 +33,9 @@ enum class DaemonMetric : std::uint8_t {
     lease_margin,
     redis_exchange,
     redis_failures,
+    redis_memory_used,
+    redis_memory_limit,
+    certificate_not_after,
     process_cpu,
     process_resident_memory,
     process_virtual_memory,
@@ -49,6 +54,12 @@ inline constexpr std::size_t kDaemonMetricCount = static_cast<std::size_t>(Daemo
 [[nodiscard]] std::string_view unit(const engine::MetricInfo& series);
 /// What values a label can have, for people. REQUIRES: a label of the table.
 [[nodiscard]] std::string_view label_bound(std::string_view label);
+/// The values that this label of the series can have, as far as the program knows them before they occur: of `topic` those that every
+/// process has, to which the topics of pools are added. Empty: they cannot be known (ids of workers, names of durables and files).
+[[nodiscard]] std::span<const std::string_view> known_values(const engine::MetricInfo& series, std::string_view label);
+
+/// The topic of all those that no pools document names.
+inline constexpr std::string_view kOtherTopic = "other";
 
 /// Worker ids that a family tells apart; later ones are `other`.
 inline constexpr std::size_t kWorkerLabelsMax = 100;

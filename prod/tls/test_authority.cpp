@@ -34,13 +34,14 @@ void add(X509* certificate, X509* issuer, int kind, const std::string& value) {
     require(made && X509_add_ext(certificate, made.get(), -1) == 1, value.c_str());
 }
 
-std::unique_ptr<X509, Free> unsigned_certificate(EVP_PKEY* key, const std::string& subject, long serial) {
+std::unique_ptr<X509, Free> unsigned_certificate(EVP_PKEY* key, const std::string& subject, long serial,
+                                                 std::chrono::seconds life) {
     std::unique_ptr<X509, Free> made(X509_new());
     require(made != nullptr, "memory");
     X509_set_version(made.get(), kVersion3);
     ASN1_INTEGER_set(X509_get_serialNumber(made.get()), serial);
     X509_gmtime_adj(X509_getm_notBefore(made.get()), -kHour);
-    X509_gmtime_adj(X509_getm_notAfter(made.get()), kHour);
+    X509_gmtime_adj(X509_getm_notAfter(made.get()), life.count());
     X509_set_pubkey(made.get(), key);
     const auto* text = reinterpret_cast<const unsigned char*>(subject.c_str());
     X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_UTF8, text, -1, -1, 0);
@@ -71,7 +72,7 @@ struct TestAuthority::Pair {
 
 TestAuthority::TestAuthority(std::filesystem::path folder, std::string name)
     : folder_(std::move(folder)), name_(std::move(name)), own_(std::make_unique<Pair>()) {
-    own_->certificate = unsigned_certificate(own_->key.get(), name_, serial_++);
+    own_->certificate = unsigned_certificate(own_->key.get(), name_, serial_++, std::chrono::hours(1));
     X509* const own = own_->certificate.get();
     X509_set_issuer_name(own, X509_get_subject_name(own));
     add(own, own, NID_basic_constraints, "critical,CA:TRUE");
@@ -85,9 +86,10 @@ TestAuthority::~TestAuthority() = default;
 
 std::string TestAuthority::certificate_file() const { return (folder_ / (name_ + ".pem")).string(); }
 
-TestAuthority::Files TestAuthority::sign(const std::string& subject, const std::string& names) {
+TestAuthority::Files TestAuthority::sign(const std::string& subject, const std::string& names,
+                                         std::chrono::seconds life) {
     Pair pair;
-    pair.certificate = unsigned_certificate(pair.key.get(), subject, serial_++);
+    pair.certificate = unsigned_certificate(pair.key.get(), subject, serial_++, life);
     X509* const made = pair.certificate.get();
     X509_set_issuer_name(made, X509_get_subject_name(own_->certificate.get()));
     add(made, own_->certificate.get(), NID_subject_alt_name, names);

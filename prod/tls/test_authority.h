@@ -1,6 +1,7 @@
-// An authority for tests: signs certificates, which are valid for an hour, and writes them and their keys as PEM files.
+// An authority for tests: signs certificates, which are valid for an hour unless a test says otherwise, and writes them and their keys as PEM files.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -22,7 +23,8 @@ public:
     /// Whoever trusts this file trusts what was signed here.
     [[nodiscard]] std::string certificate_file() const;
     /// For a server or a client. `names` as OpenSSL writes alternative names: "DNS:localhost,IP:127.0.0.1".
-    [[nodiscard]] Files sign(const std::string& subject, const std::string& names = "DNS:localhost,IP:127.0.0.1");
+    [[nodiscard]] Files sign(const std::string& subject, const std::string& names = "DNS:localhost,IP:127.0.0.1",
+                             std::chrono::seconds life = std::chrono::hours(1));
 
 private:
     struct Pair;

@@ -28,7 +28,7 @@ struct Arguments {
     std::string redis;
     std::string service_time;
     std::string heartbeat = "5s";
-    std::string grace = "10s";
+    std::string drain = "30s";
     std::vector<std::string> labels;
     bool echo = false;
 };
@@ -104,7 +104,7 @@ std::string complete(Arguments& arguments) {
             return wrong;
     if (auto wrong = duration("--heartbeat", arguments.heartbeat, worker.heartbeat); !wrong.empty()) return wrong;
     if (worker.heartbeat <= engine::Duration::zero()) return "--heartbeat: must be longer than nothing";
-    return duration("--grace", arguments.grace, worker.grace);
+    return duration("--drain", arguments.drain, worker.drain);
 }
 
 }  // namespace
@@ -134,7 +134,10 @@ int main(int argc, char** argv) {
     app.option("--label", &arguments.labels, "placement label key=value (repeatable)");
     app.option("--region", &worker.region, "region to advertise");
     app.option("--heartbeat", &arguments.heartbeat, "pause between heartbeats").show_default();
-    app.option("--grace", &arguments.grace, "time to finish jobs when stopped").show_default();
+    app.option("--drain", &arguments.drain,
+               "time to finish jobs after SIGTERM; those that are left then are reported as FAILED_RETRYABLE, "
+               "worker_stopped")
+        .show_default();
     app.option("--record", &worker.record_file, "append a line \"job time worker\" per started execution");
     app.flag("--report-cpu", &worker.report_cpu, "tell the machine's load; a loaded machine then gets fewer jobs");
     app.option("--nats", &arguments.nats, "NATS address (environment: NATS_URL)");

@@ -30,6 +30,8 @@ constexpr auto kLastCall = std::chrono::milliseconds(500);
 /// For the acknowledgement of a report, and for all of them.
 constexpr auto kReportTimeout = std::chrono::seconds(2);
 constexpr auto kReportPatience = std::chrono::minutes(2);
+/// How long a worker that stops still tries to hand over its reports, once it works on nothing any more.
+constexpr auto kLastReports = std::chrono::seconds(10);
 constexpr std::string_view kPointerScheme = "redis://";
 
 float machine_load_percent() {
@@ -39,8 +41,8 @@ float machine_load_percent() {
     return static_cast<float>(std::min(100.0, 100.0 * load / cores));
 }
 
-engine::Task<bool> all_ended(engine::Scope& jobs) {
-    co_await jobs.join();
+engine::Task<bool> all_ended(engine::Scope& tasks) {
+    co_await tasks.join();
     co_return true;
 }
 
@@ -60,6 +62,7 @@ Worker::Worker(const Ports& ports, WorkerOptions options)
       options_(std::move(options)),
       slots_(static_cast<std::size_t>(options_.max_parallel)),
       jobs_(ports.loop),
+      reports_(ports.loop),
       background_(ports.loop) {}
 
 Worker::~Worker() {
@@ -99,7 +102,7 @@ std::string Worker::heartbeat() const {
     beat.set_type("lockstep-worker");
     beat.set_max_parallel_jobs(options_.max_parallel);
     // A worker that is about to stop calls itself full, and gets nothing more.
-    beat.set_active_jobs(draining_ ? options_.max_parallel : static_cast<int>(accepted_));
+    beat.set_active_jobs(draining_ ? options_.max_parallel : static_cast<int>(accepted_.size() + reports_.size()));
     if (options_.report_cpu) beat.set_cpu_load(machine_load_percent());
     for (const auto& capability : options_.capabilities) beat.add_capabilities(capability);
     for (const auto& [key, value] : options_.labels) (*beat.mutable_labels())[key] = value;
@@ -122,10 +125,12 @@ void Worker::on_message(std::string_view subject, std::string_view payload) {
         return;
     }
     if (packet->has_job_request()) {
-        ++accepted_;
-        jobs_.spawn(work(std::move(*packet->mutable_job_request()), packet->trace_id()));
+        cap::JobRequest& request = *packet->mutable_job_request();
+        const auto entry =
+            accepted_.emplace(request.job_id(), std::make_shared<Accepted>(Accepted{.trace_id = packet->trace_id()}));
+        jobs_.spawn(work(std::move(request), entry));
     } else if (packet->has_job_cancel()) {
-        const auto [first, last] = running_.equal_range(packet->job_cancel().job_id());
+        const auto [first, last] = accepted_.equal_range(packet->job_cancel().job_id());
         for (auto it = first; it != last; ++it) {
             it->second->cancelled = true;
             if (it->second->interrupt) it->second->interrupt();
@@ -142,23 +147,47 @@ void Worker::record(const std::string& job) {
         ports_.log.event(LogLevel::error, "execution not recorded", {{"job", job}});
 }
 
-engine::Task<void> Worker::work(cap::JobRequest request, std::string trace_id) {
+engine::Task<void> Worker::work(cap::JobRequest request, AcceptedJobs::iterator entry) {
     const auto slot = co_await slots_.acquire();
-    auto running = std::make_shared<Running>();
-    const auto entry = running_.emplace(request.job_id(), running);
-    record(request.job_id());
-    const auto start = ports_.clock.monotonic();
-    auto result = co_await execute(request, running);
-    running_.erase(entry);
-    if (running->cancelled) {
+    const std::shared_ptr<Accepted> job = entry->second;
+    cap::JobResult result;
+    if (!job->cancelled) {
+        job->begun = ports_.clock.monotonic();
+        record(request.job_id());
+        result = co_await execute(request, job);
+    }
+    end(entry, std::move(result));
+}
+
+void Worker::end(AcceptedJobs::iterator entry, cap::JobResult result) {
+    const Accepted& job = *entry->second;
+    if (job.cancelled) {
         result.set_status(cap::JOB_STATUS_CANCELLED);
         result.set_error_code("cancelled");
     }
-    result.set_job_id(request.job_id());
+    result.set_job_id(entry->first);
     result.set_worker_id(options_.id);
-    result.set_execution_ms(engine::to_millis(ports_.clock.monotonic() - start));
-    co_await report(std::move(result), std::move(trace_id));
-    --accepted_;
+    if (job.begun) result.set_execution_ms(engine::to_millis(ports_.clock.monotonic() - *job.begun));
+    reports_.spawn(report(std::move(result), job.trace_id));
+    accepted_.erase(entry);
+}
+
+void Worker::end_all_that_is_left() {
+    jobs_.cancel();  // commands are killed
+    while (!accepted_.empty()) {
+        const auto entry = accepted_.begin();
+        cap::JobResult result;
+        result.set_status(cap::JOB_STATUS_FAILED_RETRYABLE);
+        result.set_error_code(kWorkerStopped);
+        result.set_error_message(
+            entry->second->begun
+                ? fmt::format("the worker was stopped, and the job was not done within {}, for which it drains",
+                              engine::format_duration(options_.drain))
+                : std::string("the worker was stopped before it began the job"));
+        ports_.log.event(LogLevel::warn, "job ended: the worker stops",
+                         {{"job_id", entry->first}, {"begun", entry->second->begun.has_value()}});
+        end(entry, std::move(result));
+    }
 }
 
 engine::Task<std::string> Worker::load_input(std::string context_ptr) {
@@ -183,7 +212,7 @@ engine::Task<bool> Worker::store_output(std::string key, std::string output) {
     co_return false;
 }
 
-engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std::shared_ptr<Running> running) {
+engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std::shared_ptr<Accepted> job) {
     cap::JobResult result;
     result.set_status(cap::JOB_STATUS_SUCCEEDED);
     std::string output = "{}";
@@ -192,14 +221,14 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
         ChildProcess child(ports_.loop, options_.command,
                            {"CORDUM_JOB_ID=" + request.job_id(), "CORDUM_JOB_TOPIC=" + request.topic()},
                            std::move(output));
-        running->interrupt = [&child] { child.terminate(); };
+        job->interrupt = [&child] { child.terminate(); };
         const auto limit = std::chrono::milliseconds(request.budget().deadline_ms());
         std::optional<ChildResult> ended;
         if (limit.count() > 0)
             ended = co_await engine::with_deadline(ports_.loop, ports_.clock.in(limit), child.finished());
         else
             ended = co_await child.finished();
-        running->interrupt = nullptr;
+        job->interrupt = nullptr;
         if (!ended) {
             result.set_status(cap::JOB_STATUS_TIMEOUT);
             result.set_error_code("timeout");
@@ -254,11 +283,17 @@ engine::Task<void> Worker::drain() {
     (void)co_await ports_.bus.publish_core(std::string(wire::kSubjectHeartbeat), heartbeat());
     co_await ports_.clock.sleep(kLastCall);
     subscriptions_.clear();
-    const engine::MonoTime deadline = ports_.clock.in(options_.grace);
-    const auto ended = co_await engine::with_deadline(ports_.loop, deadline, all_ended(jobs_));
-    if (!ended) ports_.log.event(LogLevel::warn, "jobs given up", {{"count", jobs_.size()}});
+    const engine::MonoTime deadline = ports_.clock.in(options_.drain);
+    const auto done = co_await engine::with_deadline(ports_.loop, deadline, all_ended(jobs_));
+    if (!done) end_all_that_is_left();
+    const auto reported =
+        co_await engine::with_deadline(ports_.loop, ports_.clock.in(kLastReports), all_ended(reports_));
+    if (!reported)
+        ports_.log.event(LogLevel::warn, "results given up: no stream has acknowledged them",
+                         {{"count", reports_.size()}});
     background_.cancel();
     jobs_.cancel();
+    reports_.cancel();
 }
 
 }  // namespace lockstep::prod

@@ -7,11 +7,14 @@
 // 3. A result that could not be handed to NATS is handed over when there is a connection again, and one that no stream has
 //    acknowledged is said again: a cluster whose stream has no leader keeps nothing. Without a message id, as the protocol has it: a
 //    second copy changes nothing, and a leader that has lost a message may still take the next one for its repetition.
+// 4. A worker that is to stop finishes its jobs for as long as `drain` says. Those that are left then, begun or not, are ended and reported as
+//    FAILED_RETRYABLE with kWorkerStopped, so that nobody waits for their timeout.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -27,6 +30,9 @@
 
 namespace lockstep::prod {
 
+/// The error code of a job that ended because its worker was stopped.
+inline constexpr const char* kWorkerStopped = "worker_stopped";
+
 struct WorkerOptions {
     enum class Mode : std::uint8_t { sleep, echo, command };
 
@@ -38,7 +44,7 @@ struct WorkerOptions {
     int max_parallel = 8;
     engine::Duration heartbeat = std::chrono::seconds(5);
     engine::Duration data_ttl = std::chrono::hours(24);
-    engine::Duration grace = std::chrono::seconds(10);
+    engine::Duration drain = std::chrono::seconds(30);
 
     Mode mode = Mode::echo;
     engine::Duration service_time{};  // sleep, and before an echo
@@ -62,22 +68,28 @@ public:
 
     /// Subscribes and announces itself. Jobs are worked on in the background from here on. The error says what failed.
     [[nodiscard]] engine::Task<tl::expected<void, std::string>> start();
-    /// Asks for no more jobs, finishes those that it has (for `grace` at most) and reports them.
+    /// Asks for no more jobs, finishes those that it has (for `drain` at most), ends the others, and reports all of them.
     [[nodiscard]] engine::Task<void> drain();
 
     [[nodiscard]] std::uint64_t started() const { return started_; }
-    [[nodiscard]] std::size_t active() const { return running_.size(); }
+    [[nodiscard]] std::size_t active() const { return accepted_.size(); }
 
 private:
-    struct Running {
+    /// A job that has come and has no result yet.
+    struct Accepted {
+        std::string trace_id;
+        std::optional<engine::MonoTime> begun{};
         bool cancelled = false;
-        std::function<void()> interrupt;  // stops the work, if it can be stopped
+        std::function<void()> interrupt{};  // stops the work, if it can be stopped
     };
+    using AcceptedJobs = std::multimap<std::string, std::shared_ptr<Accepted>, std::less<>>;
 
     void on_message(std::string_view subject, std::string_view payload) override;
-    [[nodiscard]] engine::Task<void> work(cap::JobRequest request, std::string trace_id);
-    [[nodiscard]] engine::Task<cap::JobResult> execute(const cap::JobRequest& request,
-                                                       std::shared_ptr<Running> running);
+    [[nodiscard]] engine::Task<void> work(cap::JobRequest request, AcceptedJobs::iterator entry);
+    [[nodiscard]] engine::Task<cap::JobResult> execute(const cap::JobRequest& request, std::shared_ptr<Accepted> job);
+    /// The job is over, and has this result.
+    void end(AcceptedJobs::iterator entry, cap::JobResult result);
+    void end_all_that_is_left();
     [[nodiscard]] engine::Task<std::string> load_input(std::string context_ptr);
     [[nodiscard]] engine::Task<bool> store_output(std::string key, std::string output);
     [[nodiscard]] engine::Task<void> report(cap::JobResult result, std::string trace_id);
@@ -89,13 +101,13 @@ private:
     Ports ports_;
     const WorkerOptions options_;
     engine::Semaphore slots_;
-    std::multimap<std::string, std::shared_ptr<Running>, std::less<>> running_;
+    AcceptedJobs accepted_;
     std::uint64_t started_ = 0;
-    std::size_t accepted_ = 0;  // not reported yet
     bool draining_ = false;
     int record_descriptor_ = -1;
     std::vector<std::unique_ptr<engine::Subscription>> subscriptions_;
     engine::Scope jobs_;
+    engine::Scope reports_;
     engine::Scope background_;
 };
 

@@ -16,7 +16,8 @@
 --        {keys of another type that were left alone},
 --        how often in a row its input was not found, whether its stored request took the place of one that is lost
 --        ('' = no), '1' = the request is not the job's: of another tenant, or of two. Then nothing of it was recorded, and
---        what is stored is what counts, the job's deadline ('' = none), when all this was}
+--        what is stored is what counts, the job's deadline ('' = none), when all this was, '1' = no scheduler has handled the job
+--        before ('' = one has)}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
 -- tenant's job under this id, and come no further, has named that tenant.
@@ -58,6 +59,9 @@ local function set(field, value)
   facts[field] = value
 end
 
+-- Whatever a scheduler does about a job that it does not dispatch leaves one of these.
+local untouched = not present(facts.ls_next_attempt_at) and not present(facts.ls_waits_since) and counter(facts.attempts) == '0' and
+                  counter(facts.ls_dispatches) == '0'
 local tenant = facts.tenant or ''
 local named = string.match(tenant, '^%s*(.-)%s*$')
 -- Whatever the hash names: who says to the letter what is stored is not another's.
@@ -134,4 +138,5 @@ return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), fact
         facts.trace_id or '', facts.ls_stream_floor or '0', counter(facts.ls_dispatches),
         wait_until_due(facts.ls_next_attempt_at, at, args.longest_delay_ms), along, facts.ls_last_cause or '', place,
         facts.ls_waits_token or '', woken_jobs, facts.updated_at or '0', facts.ls_stream_server or '', wrong_typed,
-        counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at}
+        counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at,
+        untouched and (state == '' or state == 'PENDING') and '1' or ''}
