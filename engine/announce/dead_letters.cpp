@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/announce/output_audit.h"
+#include "engine/runtime/turn_budget.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -81,29 +84,43 @@ Task<bool> DeadLetters::publish(DeadLetter letter, std::string message_id) {
 }
 
 Task<void> DeadLetters::sweep() {
-    const MonoTime until = context_.ports.clock.in(context_.tunables.publish_timeout);
-    co_await sweep_undecodable(until);
-    auto letters = co_await store_.unsent(kSweepAge, kSweepPage);
+    co_await sweep_undecodable();
+    auto letters = co_await store_.unsent(kSweepAge, kSweepPage, put_off_);
     if (!letters.applied()) co_return;
+    put_off_.clear();
+    TurnBudget budget(context_.tunables.publish_timeout);
+    bool some_left = static_cast<std::int64_t>(letters.value().size()) >= kSweepPage;
+    std::vector<std::string> failed;
     for (const DeadLetter& letter : letters.value()) {
-        if (context_.ports.clock.monotonic() >= until) co_return;
+        if (!budget.allows_another(context_.ports.clock.monotonic())) {
+            some_left = true;
+            break;
+        }
         context_.ports.log.reached("dead_letter_swept");
         const bool sent = co_await tell(letter);
+        if (!sent) failed.push_back(letter.id);
         co_await note(letter, sent);
     }
+    // The next sweep begins with those that had no turn in this one.
+    if (some_left) put_off_ = std::move(failed);
 }
 
-Task<void> DeadLetters::sweep_undecodable(MonoTime until) {
+Task<void> DeadLetters::sweep_undecodable() {
     auto sums = co_await store_.undecodable_sums(kSumAge, {});
     if (!sums.applied() || sums.value().empty()) co_return;
+    std::ranges::sort(sums.value(), {}, &UndecodableSum::name);
+    std::ranges::rotate(sums.value(), std::ranges::upper_bound(sums.value(), last_sum_, {}, &UndecodableSum::name));
+    TurnBudget budget(context_.tunables.publish_timeout);
     std::vector<UndecodableSum> told;
     for (const UndecodableSum& sum : sums.value()) {
-        if (context_.ports.clock.monotonic() >= until) break;
+        if (!budget.allows_another(context_.ports.clock.monotonic())) break;
+        last_sum_ = sum.name;
         context_.ports.log.reached("undecodable_summed_up");
         // Without a message id: a stream would take the next sum for a repetition of this one.
         const cap::BusPacket packet = dead_letter_packet(letter_of(sum), context_.ports.clock.now());
         const auto published =
-            co_await context_.ports.bus.publish(std::string(wire::kSubjectDlq), wire::serialise(packet), {}, until);
+            co_await context_.ports.bus.publish(std::string(wire::kSubjectDlq), wire::serialise(packet), {},
+                                                context_.ports.clock.in(context_.tunables.publish_timeout));
         if (published.applied()) told.push_back(sum);
     }
     const auto struck = co_await store_.undecodable_sums(kSumAge, std::move(told));

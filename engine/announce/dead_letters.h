@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/config/context.h"
 #include "engine/runtime/scope.h"
@@ -26,19 +27,23 @@ public:
     [[nodiscard]] Task<bool> tell_meanwhile(DeadLetter letter);
     /// The same as `announce` without waiting for it. Where too many are under way, or the scheduler stops, the sweep does it.
     void announce_aside(DeadLetter letter);
-    /// Tells of the messages that no packet could be read from, all of them together. Announces what has waited in the outbox
-    /// for a while, as much as the bus takes in the time of one publish: who ticks has other things to do. REQUIRES: called by one replica at a time.
+    /// Publishes the sums of the messages that no packet could be read from, then the letters that have waited in the outbox for a
+    /// while, of each as many as the bus takes in the time of one publish, and one at least: the ticking replica has other things to do.
+    /// The next sweep goes on where this one stopped. REQUIRES: called by one replica at a time.
     [[nodiscard]] Task<void> sweep();
 
 private:
     [[nodiscard]] Task<bool> publish(DeadLetter letter, std::string message_id);
-    [[nodiscard]] Task<void> sweep_undecodable(MonoTime until);
+    [[nodiscard]] Task<void> sweep_undecodable();
     /// Strikes off what was sent, and counts what was not, each letter once however often it is tried.
     [[nodiscard]] Task<void> note(DeadLetter letter, bool sent);
 
     const Context& context_;
     DeadLetterStore& store_;
     std::set<std::string> counted_;  // ids in the outbox that this replica has counted as failed
+    std::vector<std::string>
+        put_off_;           // ids that the last sweep could not publish, to go behind those that had no turn
+    std::string last_sum_;  // the name of the sum that was published last, or tried
     Scope aside_;
 };
 

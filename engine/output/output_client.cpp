@@ -49,7 +49,7 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_metadata(const cap::J
                                                                     std::optional<CircuitGlimpse> glimpse) {
     const MonoTime began = clock_.monotonic();
     auto answer = co_await ask(question_about_output(result, request), result.job_id() + "/quick",
-                               began + tunables_.output_meta_timeout, std::move(glimpse));
+                               tunables_.output_meta_timeout, std::move(glimpse));
     const Duration took = clock_.monotonic() - began;
     metrics_.observe(Metric::output_check_latency, seconds(took), {request.topic(), "sync"});
     if (answer) {
@@ -64,14 +64,13 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::Jo
                                                                    const cap::JobRequest& request, OutputPhase phase,
                                                                    Duration limit) {
     const MonoTime began = clock_.monotonic();
-    const MonoTime deadline = began + limit;
     auto glimpse = co_await circuit_.look();
     if (glimpse && circuit_.is_open(*glimpse)) co_return circuit_open();
-    const auto content = co_await load(result.result_ptr(), deadline);
+    const auto content = co_await load(result.result_ptr());
     if (!content) co_return tl::make_unexpected(content.error());
     cap_output::OutputCheckRequest question = question_about_output(result, request);
     attach_content(question, result.result_ptr(), *content);
-    auto answer = co_await ask(std::move(question), result.job_id() + "/content", deadline, std::move(glimpse));
+    auto answer = co_await ask(std::move(question), result.job_id() + "/content", limit, std::move(glimpse));
     if (answer) {
         answer->phase = phase;
         answer->original_ptr = result.result_ptr();
@@ -86,13 +85,14 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::Jo
 }
 
 Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheckRequest question, std::string asker,
-                                                         MonoTime deadline, std::optional<CircuitGlimpse> glimpse) {
+                                                         Duration limit, std::optional<CircuitGlimpse> glimpse) {
     std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(std::move(asker), std::move(glimpse));
     if (!leave) co_return circuit_open();
     const std::string job = question.job_id();
     const std::string topic = question.topic();
     const MonoTime began = clock_.monotonic();
-    const auto answer = co_await kernel_.check_output(std::move(question), deadline);
+    // Reading the store does not use up the time for it: a store that is slow would count as a kernel that fails.
+    const auto answer = co_await kernel_.check_output(std::move(question), began + limit);
     if (!answer) {
         co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "output policy unavailable",
@@ -124,15 +124,14 @@ OutputPolicyClient::Answer OutputPolicyClient::circuit_open() {
     return tl::make_unexpected(OutputFailure{OutputFailure::Cause::circuit_open, "output policy circuit open"});
 }
 
-Task<OutputPolicyClient::Loaded> OutputPolicyClient::load(std::string pointer, MonoTime deadline) {
+Task<OutputPolicyClient::Loaded> OutputPolicyClient::load(std::string pointer) {
     if (wire::trim(pointer).empty()) co_return OutputContent{};
     const std::string key(key_of_pointer(pointer));
     if (key.empty()) co_return failed("the result pointer names no key of the store");
     const std::string last = fmt::format("{}", kOutputBytesMax - 1);
     for (int look = 1;; ++look) {
         std::vector<RedisCommand> reads{{"EXISTS", key}, {"STRLEN", key}, {"GETRANGE", key, "0", last}};
-        const MonoTime answer_by = std::min(deadline, clock_.in(tunables_.store_op_timeout));
-        const auto replies = co_await redis_.pipeline(std::move(reads), answer_by);
+        const auto replies = co_await redis_.pipeline(std::move(reads), clock_.in(tunables_.store_op_timeout));
         if (!replies.applied()) co_return failed(fmt::format("output not read: {}", replies.failure().detail));
         const std::vector<RedisValue>& values = replies.value();
         for (const RedisValue& value : values) {

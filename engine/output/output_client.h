@@ -45,8 +45,9 @@ public:
     /// `glimpse`: what the circuit's keys said a moment ago, if somebody has read them.
     [[nodiscard]] Task<Answer> check_metadata(const cap::JobResult& result, const cap::JobRequest& request,
                                               std::optional<CircuitGlimpse> glimpse);
-    /// The check of the content that the result points to, or of its first two megabytes (see OutputVerdict::partial), within `limit` altogether. A verdict to redact comes with its
-    /// replacement stored; where that is impossible it has become a quarantine.
+    /// The check of the content that the result points to, or of its first two megabytes (see OutputVerdict::partial). Policy has
+    /// `limit` to answer; reading the content takes its own time. A verdict to redact comes with its replacement stored; where that
+    /// is impossible it has become a quarantine.
     [[nodiscard]] Task<Answer> check_content(const cap::JobResult& result, const cap::JobRequest& request,
                                              OutputPhase phase, Duration limit);
 
@@ -55,13 +56,13 @@ public:
 private:
     using Loaded = tl::expected<OutputContent, OutputFailure>;
 
-    [[nodiscard]] Task<Answer> ask(cap_output::OutputCheckRequest question, std::string asker, MonoTime deadline,
+    [[nodiscard]] Task<Answer> ask(cap_output::OutputCheckRequest question, std::string asker, Duration limit,
                                    std::optional<CircuitGlimpse> glimpse);
     [[nodiscard]] Answer circuit_open();
     /// Notes that policy has seen the beginning of the output only.
     void note_cut_off(OutputVerdict& verdict, const OutputContent& content, const JobId& job, const std::string& topic);
     /// What the pointer leads to; nothing when there is no pointer, or when nothing has appeared there for half a second.
-    [[nodiscard]] Task<Loaded> load(std::string pointer, MonoTime deadline);
+    [[nodiscard]] Task<Loaded> load(std::string pointer);
     [[nodiscard]] Task<void> replace(OutputVerdict& verdict, const cap::JobResult& result,
                                      const OutputContent& content);
     [[nodiscard]] Task<bool> store(std::string key, std::string content);

@@ -68,34 +68,34 @@ Task<void> PendingReplayer::tick() {
 }
 
 Task<bool> PendingReplayer::sweep(JobState state) {
-    std::string after;
     for (std::int64_t page_number = 0; page_number < kPagesMax; ++page_number) {
         if (page_number > 0) {
             const bool still_mine = co_await ticker_.hold();
             if (!still_mine) co_return false;
         }
-        auto page = co_await sweeps_.replay_page(ticker_.lock(), state, context_.tunables.pending_age, after,
-                                                 context_.tunables.reconciler_batch);
+        auto page = co_await sweeps_.replay_page(ticker_.lock(), state, context_.tunables.pending_age,
+                                                 resume_after_[state], context_.tunables.reconciler_batch);
         if (!page.applied()) co_return true;
+        if (page.value().lost) co_return false;
         for (WaitingJob& waiting : page.value().jobs) {
             if (context_.stopping) co_return true;
             auto slot = co_await slots_.acquire();
             replays_.spawn(replay(std::move(waiting), state, std::move(slot)));
         }
-        after = page.value().last_score;
-        if (after.empty()) co_return true;
+        resume_after_[state] = page.value().last_score;
+        if (page.value().last_score.empty()) co_return true;
     }
     co_return true;
 }
 
 Task<bool> PendingReplayer::tend_lines() {
-    std::string after;
     while (true) {
         const bool still_mine = co_await ticker_.keep();
         if (!still_mine) co_return false;
-        auto round = co_await sweeps_.tend_tenant(ticker_.lock(), after, 0, ticker_.interval());
-        if (!round.applied() || round.value().over) co_return true;
-        after = std::move(round.value().tended);
+        auto round = co_await sweeps_.tend_tenant(ticker_.lock(), tended_, 0, ticker_.interval());
+        if (!round.applied()) co_return true;
+        tended_ = std::move(round.value().tended);
+        if (round.value().over) co_return true;
     }
 }
 

@@ -92,7 +92,7 @@ Task<void> Reconciler::tick() {
 }
 
 Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
-    std::string after = std::exchange(resume_after_[state], {});
+    std::string after = resume_after_[state];
     std::map<JobId, std::int64_t> failures;
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         if (iteration > 0) {
@@ -105,6 +105,7 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
             ticker_.unanswered();
             co_return;
         }
+        if (page.value().lost) co_return;
         context_.ports.metrics.set(Metric::stale_jobs, static_cast<double>(page.value().jobs.size()),
                                    {to_string(state)});
         co_await backlog_.look(page.value().jobs);
@@ -118,35 +119,42 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
             const Dealt dealt =
                 co_await deal_with(overdue, keys::state_index(state), state,
                                    fmt::format("timeout: {} >{}", to_string(state), format_duration(overdue.limit)));
+            // However this tick ends, the next one goes on behind this job: one that cannot be ended hides nobody.
+            resume_after_[state] = overdue.stale.score;
             progress = progress || dealt == Dealt::done;
             if (dealt == Dealt::failed && ++failed < context_.tunables.reconciler_max_retries) work_left = true;
         }
+        resume_after_[state] = page.value().last_score;
         if (work_left) {
             if (!progress) co_await context_.ports.clock.sleep(kPauseWithoutProgress);
             continue;  // the same page once more, for what failed
         }
-        after = page.value().last_score;
+        after = std::move(page.value().last_score);
         if (after.empty()) co_return;
     }
-    resume_after_[state] = std::move(after);
 }
 
 Task<void> Reconciler::sweep_deadlines() {
     const std::string index(keys::kDeadlines);
     const std::int64_t batch = context_.tunables.reconciler_batch;
-    std::int64_t left = 0;  // entries that stay where they are: whoever comes behind them has a turn all the same
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
-        auto page = co_await sweeps_.stale_jobs(ticker_.lock(), index, Duration{0}, left, batch);
-        if (!page.applied()) ticker_.unanswered();
-        if (!page.applied() || page.value().empty()) co_return;
-        co_await backlog_.look(page.value());
-        for (const OverdueJob& expired : page.value()) {
+        auto page = co_await sweeps_.stale_jobs(ticker_.lock(), index, Duration{0}, deadlines_left_, batch);
+        if (!page.applied()) {
+            ticker_.unanswered();
+            co_return;
+        }
+        if (page.value().lost) co_return;
+        co_await backlog_.look(page.value().jobs);
+        for (const OverdueJob& expired : page.value().jobs) {
             const bool still_mine = co_await keep();
             if (!still_mine) co_return;
             const Dealt dealt = co_await deal_with(expired, index, std::nullopt, "timeout: deadline expired");
-            if (dealt != Dealt::done) ++left;
+            if (dealt != Dealt::done) ++deadlines_left_;
         }
-        if (static_cast<std::int64_t>(page.value().size()) < batch) co_return;
+        if (static_cast<std::int64_t>(page.value().jobs.size()) < batch) {
+            deadlines_left_ = 0;
+            co_return;
+        }
     }
 }
 
@@ -170,15 +178,17 @@ TimeoutReason Reconciler::reason_of(Overdue fate, std::string why) const {
 }
 
 Task<void> Reconciler::sweep_slots() {
-    std::string after;
     for (std::int64_t page = 0; page < context_.tunables.reconciler_max_iterations; ++page) {
         const bool still_mine = co_await keep();
         if (!still_mine) co_return;
         auto round =
-            co_await sweeps_.tend_tenant(ticker_.lock(), after, context_.tunables.reconciler_batch, Duration{0});
-        if (!round.applied()) ticker_.unanswered();
-        if (!round.applied() || round.value().over) co_return;
-        if (!round.value().more) after = std::move(round.value().tended);
+            co_await sweeps_.tend_tenant(ticker_.lock(), tended_, context_.tunables.reconciler_batch, Duration{0});
+        if (!round.applied()) {
+            ticker_.unanswered();
+            co_return;
+        }
+        if (!round.value().more) tended_ = std::move(round.value().tended);
+        if (round.value().over) co_return;
     }
 }
 
@@ -192,21 +202,19 @@ Task<void> Reconciler::prune_final_indexes() {
 }
 
 Task<bool> Reconciler::prune_index(JobState state) {
-    std::string after = std::exchange(resume_after_[state], {});
     for (std::int64_t iteration = 0; iteration < context_.tunables.reconciler_max_iterations; ++iteration) {
         const bool still_mine = co_await keep();
         if (!still_mine) co_return false;
-        const auto page = co_await sweeps_.index_page(state, context_.tunables.job_meta_ttl, after,
+        const auto page = co_await sweeps_.index_page(state, context_.tunables.job_meta_ttl, resume_after_[state],
                                                       context_.tunables.reconciler_batch);
         if (!page.applied()) co_return false;
         if (page.value().pruned > 0)
             context_.ports.metrics.add(Metric::index_members_pruned, {to_string(state)},
                                        static_cast<double>(page.value().pruned));
-        after = page.value().last_score;
+        resume_after_[state] = page.value().last_score;
         // Records that somebody keeps for longer: the next tick looks behind them, in its own time.
-        if (after.empty() || page.value().pruned == 0) break;
+        if (page.value().last_score.empty() || page.value().pruned == 0) break;
     }
-    resume_after_[state] = std::move(after);
     co_return true;
 }
 

@@ -70,8 +70,10 @@ private:
     ResultBacklog backlog_;
     Undelivered submissions_;
     Undelivered results_;
-    std::map<JobState, std::string>
-        resume_after_;  // where a sweep that ran out of its iterations goes on at the next tick
+    // Where each sweep goes on, at the next tick where this one ends early:
+    std::map<JobState, std::string> resume_after_;  // behind this score of the state's index
+    std::int64_t deadlines_left_ = 0;               // behind so many deadlines that stay where they are
+    std::string tended_;                            // behind the tenant at this place
 };
 
 }  // namespace lockstep::engine

@@ -25,7 +25,7 @@ bool ResultBacklog::connected() {
     const std::uint64_t connection = now.connected ? now.id : 0;
     if (connection != connection_) {
         connection_ = connection;
-        connected_since_ = context_.ports.clock.monotonic();
+        answered_since_ = context_.ports.clock.monotonic();
     }
     return connection != 0;
 }
@@ -57,18 +57,18 @@ Task<bool> ResultBacklog::ask() {
     const std::string stream(wire::kStreamSys);
     const auto deadline = [this] { return context_.ports.clock.in(context_.tunables.publish_timeout); };
     const auto state = co_await context_.ports.bus.stream_state(stream, deadline());
-    if (!state.applied()) co_return false;
+    if (!state.applied()) co_return unanswered();
     if (stream_created_ && *stream_created_ != state.value().created) {
         // Its numbers have nothing to do with the former one's, and those who repeat their results have only just begun.
         context_.ports.log.reached("results_stream_made_anew");
-        connected_since_ = context_.ports.clock.monotonic();
         stream_created_ = state.value().created;
-        co_return false;
+        co_return unanswered();
     }
     stream_created_ = state.value().created;
     const auto consumer = co_await context_.ports.bus.consumer_state(
         stream, wire::durable_name(wire::kQueueScheduler, wire::kSubjectResult), deadline());
-    if (!consumer.applied() || !consumer.value()) co_return false;  // without one: whoever binds next makes it anew
+    if (!consumer.applied()) co_return unanswered();
+    if (!consumer.value()) co_return false;  // the replica that binds next makes it anew
     ConsumerState durable = *consumer.value();
     if (!durable.leader.empty() && !hidden_is_known_) co_return false;
     if (hidden_behind_) {
@@ -80,6 +80,12 @@ Task<bool> ResultBacklog::ask() {
     co_return co_await read(*stretch);
 }
 
+bool ResultBacklog::unanswered() {
+    // Results that stand in a stream which answers nobody reach nobody either: their time begins when it answers again.
+    answered_since_ = context_.ports.clock.monotonic();
+    return false;
+}
+
 Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
     PRECONDITION(stretch.first <= stretch.last, "a stretch from {} to {}", stretch.first, stretch.last);
     bool complete = true;
@@ -89,7 +95,7 @@ Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
     for (std::uint64_t first = stretch.first.value(); first <= last; first += part)
         readers.spawn(read_part({StreamSequence(first), StreamSequence(std::min(first + part - 1, last))}, complete));
     co_await readers.join();
-    co_return complete;
+    co_return complete || unanswered();
 }
 
 Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete) {
@@ -109,7 +115,7 @@ Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete
 }
 
 Overdue ResultBacklog::judge(const OverdueJob& job, Duration answered_for) const {
-    const Duration connected_for = connection_ == 0 ? Duration{0} : context_.ports.clock.monotonic() - connected_since_;
+    const Duration connected_for = connection_ == 0 ? Duration{0} : context_.ports.clock.monotonic() - answered_since_;
     return decide(at_work(job) && unheard_.may_name(job.stale.job), job.overdue_by,
                   {patience(), std::min(connected_for, answered_for)});
 }

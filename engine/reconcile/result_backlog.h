@@ -45,7 +45,10 @@ public:
     [[nodiscard]] Duration patience() const { return late_result_wait(context_.tunables.bus_ack_wait, interval_); }
 
 private:
+    /// False where it is not known which results are unheard.
     [[nodiscard]] Task<bool> ask();
+    /// The stream has not answered: patience begins anew. False.
+    bool unanswered();
     [[nodiscard]] Task<void> hand_in(StreamSequence sequence);
     /// False when not everything could be read. REQUIRES: a stretch with a message in it.
     [[nodiscard]] Task<bool> read(UnheardResults::Stretch stretch);
@@ -58,7 +61,7 @@ private:
     bool hidden_is_known_ = false;
     std::optional<StreamSequence> hidden_behind_;
     std::uint64_t connection_ = 0;  // 0 = none
-    MonoTime connected_since_{};
+    MonoTime answered_since_{};     // connected, and the stream has answered whatever was asked
     std::optional<WallTime> stream_created_;
 };
 

@@ -60,8 +60,7 @@ Task<void> Undelivered::look(Ticker& ticker) {
             hidden_behind_ = mark->accounted;
             co_await look_through(ticker, *mark);
         }
-        const bool still_mine = co_await ticker.keep();
-        if (!still_mine) co_return;
+        // Also where the tick is lost meanwhile: what has been looked through counts for the next one.
         const bool stands = co_await note(*mark, kept.value());
         if (stands) noted_ = {heard, mark->passed_by};
         if (mark->hides_something()) co_return;
@@ -134,8 +133,9 @@ bool Undelivered::is_tried_out(StreamSequence sequence) {
 Task<void> Undelivered::look_above(Ticker& ticker, StreamSequence last) {
     for (int read = 0; read < kReadMax; ++read) {
         const bool still_mine = co_await ticker.keep();
-        if (!still_mine) co_return;
+        if (!still_mine) break;
         const Seen seen = co_await look_at_next(last.next());
+        if (seen.what == Seen::What::unknown) break;
         if (!seen.go_on()) co_return;
         last = seen.sequence;
     }

@@ -32,7 +32,7 @@ public:
     Undelivered(Of what, const Context& context, SweepStore& sweeps, StoredMessages& messages, Duration interval);
 
     /// One tick's look. Costs one question to the server, and to a cluster of them two to Redis, where nothing has waited for so long.
-    /// Ends early where a server does not answer, or the tick is lost: the next one begins where this one did.
+    /// Ends early where a server does not answer, or the tick is lost: the next one goes on there.
     [[nodiscard]] Task<void> look(Ticker& ticker);
     /// Whether the last look has had an answer to what follows.
     [[nodiscard]] bool knows_what_is_hidden() const { return knows_what_is_hidden_; }
@@ -86,7 +86,7 @@ private:
         StreamSequence passed_by;
     };
     Noted noted_;
-    StreamSequence looked_at_;  // where the last look above the floor ran out of time; 0: it did not
+    StreamSequence looked_at_;  // where the last look above the floor ended early; 0: it did not
     bool of_a_cluster_ = false;
     bool knows_what_is_hidden_ = false;
     std::optional<StreamSequence> hidden_behind_;

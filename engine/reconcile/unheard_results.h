@@ -54,8 +54,8 @@ private:
     std::size_t read_ = 0;
 };
 
-/// How long a job may be overdue and waited for. `connected_for`: how long this replica has had both the stream and Redis without a
-/// break; a shorter time says nothing of what others could have heard and handled.
+/// How long a job may be overdue and waited for. `connected_for`: how long this replica has had answers from both the stream and Redis
+/// without a break; a shorter time says nothing of what others could have heard and handled.
 struct Patience {
     Duration limit{};
     Duration connected_for{};

@@ -64,14 +64,16 @@ Task<void> Rollbacks::roll_back(SagaName saga, Token token) {
     const Duration limit = std::min(tunables.saga_rollback_timeout, tunables.saga_lock_ttl);
     INVARIANT(limit <= lease.terms().life, "saga {} is rolled back for {} ns under a lock of {} ns", saga.text(),
               limit.count(), lease.terms().life.count());
-    co_await work_off(saga, lease, began + limit);
+    co_await work_off(saga, lease, {began + limit, began + lease.terms().life});
     at_work_.erase(saga.text());
     count_active();
     context_.ports.metrics.observe(Metric::saga_rollback_duration,
                                    std::chrono::duration<double>(context_.ports.clock.monotonic() - began).count());
 }
 
-Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, MonoTime until) {
+Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits limits) {
+    // However long the lock and policy take, one entry is dealt with.
+    MonoTime until = limits.of_the_first;
     auto step = co_await sagas_.begin(saga, lease);
     while (step.applied() && step.value().kind == SagaStep::Kind::entry) {
         const std::string entry = step.value().entry;
@@ -88,6 +90,7 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, MonoTime unti
         } else {
             done.letter = letter_for(saga, entry, *refusal);
         }
+        until = limits.of_all;
         const auto letter = done.letter;
         step = co_await sagas_.next(saga, lease, std::move(done));
         if (letter && step.applied() && step.value().kind != SagaStep::Kind::lost)

@@ -5,8 +5,9 @@
 // 2. Under the saga's lock, the newest entry first: asked about at policy, published, and only then taken off. The
 //    compensation of one entry has one job id however often it is published, so a crash in between repeats nothing (H-12).
 // 3. A denial uses the entry up. No answer from policy lets it through: the scheduler asks again before it is dispatched.
-// 4. Nothing is begun after `saga_rollback_timeout`: that is well within the lock's life, so that a replica which was paused
-//    in mid-step publishes nothing any more once another may have taken over (H-42b).
+// 4. Nothing is begun after `saga_rollback_timeout`, but for the first entry, which has the life of the lock: servers that are slow
+//    delay a rollback and do not stop it. A replica that was paused in mid-step publishes nothing any more once another may
+//    have taken over (H-42b).
 // 5. A rollback undoes what jobs of the failed job's tenant did, and nothing else. What others have recorded on a stack that they
 //    share stays there; what has stood there for too long is told of, kept aside and taken off (D-07).
 // 6. Last in, first out is the order of publishing. The jobs then run as any others, side by side (H-42c).
@@ -40,6 +41,11 @@ public:
     [[nodiscard]] std::size_t in_progress() const { return at_work_.size(); }
 
 private:
+    /// When nothing is begun any more. Neither is later than the end of the lock's life.
+    struct TimeLimits {
+        MonoTime of_all{}, of_the_first{};
+    };
+
     /// What came of one entry.
     enum class Undone : std::uint8_t {
         dealt_with,  // published, denied or unusable: it is to be taken off
@@ -48,7 +54,7 @@ private:
 
     [[nodiscard]] Task<void> roll_back(SagaName saga, Token token);
     /// Works off entries until none is left, the time is over or something fails.
-    [[nodiscard]] Task<void> work_off(const SagaName& saga, Lease& lease, MonoTime until);
+    [[nodiscard]] Task<void> work_off(const SagaName& saga, Lease& lease, TimeLimits limits);
     [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);
     [[nodiscard]] Task<bool> publish(const cap::JobRequest& job);
     [[nodiscard]] DeadLetter letter_for(const SagaName& saga, const std::string& entry, const std::string& refusal);

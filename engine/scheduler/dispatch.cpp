@@ -7,6 +7,7 @@
 #include "engine/announce/cancel_broadcast.h"
 #include "engine/routing/backoff.h"
 #include "engine/runtime/invariant.h"
+#include "engine/runtime/turn_budget.h"
 #include "engine/scheduler/constraint_limits.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
@@ -267,7 +268,9 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
                  to_string(carried.outcome.kind()));
     int misses = 0;
     std::string missed_by;
-    while (lease.usable() && replica_.ports.clock.monotonic() < resend_until) {
+    // The stream is looked at once at least, however long the publish has taken: finding the message sends nothing.
+    TurnBudget looks(resend_until - replica_.ports.clock.monotonic());
+    while (lease.usable() && looks.allows_another(replica_.ports.clock.monotonic())) {
         const Unknown& unanswered = carried.outcome.unknown();
         const BusConnection connection = replica_.ports.bus.connection();
         const bool carrier_gone = connection.connected && connection.id != unanswered.connection;

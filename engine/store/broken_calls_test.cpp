@@ -131,7 +131,7 @@ TEST_F(BrokenCalls, NobodyAsksForNoMembersOrTimesOutWhatHasEnded) {
                  InvariantViolation);
     EXPECT_THROW(static_cast<void>(loop.wait(store.claim_scans(1s, 0))), InvariantViolation);
     EXPECT_THROW(static_cast<void>(loop.wait(store.tenant_is_full(JobId("j1"), 0))), InvariantViolation);
-    EXPECT_THROW(static_cast<void>(loop.wait(letters.unsent(1s, 0))), InvariantViolation);
+    EXPECT_THROW(static_cast<void>(loop.wait(letters.unsent(1s, 0, {}))), InvariantViolation);
     EXPECT_THROW(static_cast<void>(loop.wait(letters.repair({"j1", {}, {}, {}, {}}, JobState::running))),
                  InvariantViolation);
     EXPECT_THROW(static_cast<void>(loop.wait(letters.put({}))), InvariantViolation);

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/store/keys.h"
@@ -61,10 +64,13 @@ Task<Outcome<bool>> DeadLetterStore::repair(DeadLetter letter, JobState state) {
     co_return reply.value().integer_or(0) == 1;
 }
 
-Task<Outcome<std::vector<DeadLetter>>> DeadLetterStore::unsent(Duration age, std::int64_t limit) {
+Task<Outcome<std::vector<DeadLetter>>> DeadLetterStore::unsent(Duration age, std::int64_t limit,
+                                                               std::vector<std::string> put_off) {
     PRECONDITION(limit > 0, "{} letters at most", limit);
-    auto reply = co_await redis_.script(scripts_.outbox_page, {std::string(keys::kOutbox)},
-                                        {millis(age), fmt::format("{}", limit)}, deadline());
+    std::vector<std::string> arguments{millis(age), fmt::format("{}", limit)};
+    std::ranges::move(put_off, std::back_inserter(arguments));
+    auto reply =
+        co_await redis_.script(scripts_.outbox_page, {std::string(keys::kOutbox)}, std::move(arguments), deadline());
     if (!reply.applied()) co_return reply.failure_as<std::vector<DeadLetter>>();
     std::vector<DeadLetter> letters;
     if (const auto* elements = reply.value().array()) {

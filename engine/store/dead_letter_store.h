@@ -33,8 +33,10 @@ public:
     /// Writes the dead letter of a job that has ended in `state` if there is none, and if there should be one. True when it
     /// was written. REQUIRES: `state` is a final one.
     [[nodiscard]] Task<Outcome<bool>> repair(DeadLetter letter, JobState state);
-    /// Dead letters whose packet has not been acknowledged for `age`, at most `limit`. REQUIRES: a limit.
-    [[nodiscard]] Task<Outcome<std::vector<DeadLetter>>> unsent(Duration age, std::int64_t limit);
+    /// Dead letters whose packet has not been acknowledged for `age`, oldest first, at most `limit`. The letters `put_off` count as
+    /// written now: others come first. REQUIRES: a limit.
+    [[nodiscard]] Task<Outcome<std::vector<DeadLetter>>> unsent(Duration age, std::int64_t limit,
+                                                                std::vector<std::string> put_off);
     [[nodiscard]] Task<Outcome<Done>> sent(std::string id);
 
 private:

@@ -18,24 +18,27 @@ namespace {
 
 void require_limit(std::int64_t limit) { PRECONDITION(limit > 0, "{} members at most", limit); }
 
+bool is_lost(const RedisValue& reply) { return reply.at(0).text() == "lost"; }
+
 }  // namespace
 
-Task<Outcome<std::vector<OverdueJob>>> SweepStore::stale_jobs(TickLock lock, std::string index, Duration age,
-                                                              std::int64_t skipped, std::int64_t limit) {
+Task<Outcome<OverduePage>> SweepStore::stale_jobs(TickLock lock, std::string index, Duration age, std::int64_t skipped,
+                                                  std::int64_t limit) {
     require_limit(limit);
     auto reply = co_await redis_.script(
         scripts_.stale_jobs, {std::move(lock.key), std::move(index)},
         {std::move(lock.token).text(), millis(age), fmt::format("{}", skipped), fmt::format("{}", limit)}, deadline());
-    if (!reply.applied()) co_return reply.failure_as<std::vector<OverdueJob>>();
-    std::vector<OverdueJob> jobs;
+    if (!reply.applied()) co_return reply.failure_as<OverduePage>();
+    OverduePage page;
+    page.lost = is_lost(reply.value());
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
-            jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
-                            parse_job_state((*elements)[i + 2].text()),
-                            Duration{0},
-                            std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
+            page.jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+                                 parse_job_state((*elements)[i + 2].text()),
+                                 Duration{0},
+                                 std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
     }
-    co_return jobs;
+    co_return page;
 }
 
 Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState state, StayLimits limits, std::string after,
@@ -62,6 +65,7 @@ Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState stat
                                         std::move(arguments), deadline());
     if (!reply.applied()) co_return reply.failure_as<OverduePage>();
     OverduePage page;
+    page.lost = is_lost(reply.value());
     page.last_score = reply.value().at(1).text();
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 2; i + 3 < elements->size(); i += 4)
@@ -99,6 +103,7 @@ Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state,
         deadline());
     if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
     ReplayPage page;
+    page.lost = is_lost(reply.value());
     page.last_score = reply.value().at(1).text();
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 2; i + 1 < elements->size(); i += 2)
@@ -109,13 +114,14 @@ Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state,
 
 Task<Outcome<TenantRound>> SweepStore::tend_tenant(TickLock lock, std::string after, std::int64_t slots,
                                                    Duration ask_after) {
+    const std::string place = after;
     auto reply = co_await redis_.script(scripts_.tend_tenant, {std::move(lock.key), std::string(keys::kTenantsWaiting)},
                                         {std::move(lock.token).text(), after.empty() ? "-inf" : "(" + after,
                                          fmt::format("{}", slots), millis(ask_after), millis(tunables_.job_meta_ttl)},
                                         deadline());
     if (!reply.applied()) co_return reply.failure_as<TenantRound>();
     const RedisValue& tended = reply.value();
-    if (tended.at(0).text() != "tended") co_return TenantRound{true, {}, false};
+    if (tended.at(0).text() != "tended") co_return TenantRound{true, is_lost(tended) ? place : std::string{}, false};
     news_.tell_of_woken(tended.at(3));
     co_return TenantRound{false, std::string(tended.at(1).text()), !tended.at(2).text().empty()};
 }

@@ -40,6 +40,7 @@ struct WaitingJob {
 struct ReplayPage {
     std::vector<WaitingJob> jobs;
     std::string last_score;  // where the next page begins; empty = there is none
+    bool lost = false;       // the lock is another's: nothing was read
 };
 
 struct StaleJob {
@@ -71,6 +72,7 @@ struct StayLimits {
 struct OverduePage {
     std::vector<OverdueJob> jobs;
     std::string last_score;  // where the next page begins; empty = there is none
+    bool lost = false;       // the lock is another's: nothing was read
 };
 
 /// Why a job is ended by the scheduler itself: a sentence for people, and the code of its dead letter.
@@ -95,9 +97,9 @@ public:
         : redis_(redis), clock_(clock), tunables_(tunables), scripts_(scripts), news_(news) {}
 
     /// Jobs in `index` whose score is older than `age`, oldest first, without the first `skipped`; none for somebody who does
-    /// not hold the lock.
-    [[nodiscard]] Task<Outcome<std::vector<OverdueJob>>> stale_jobs(TickLock lock, std::string index, Duration age,
-                                                                    std::int64_t skipped, std::int64_t limit);
+    /// not hold the lock. The page names no next one.
+    [[nodiscard]] Task<Outcome<OverduePage>> stale_jobs(TickLock lock, std::string index, Duration age,
+                                                        std::int64_t skipped, std::int64_t limit);
     /// Jobs that have been in `state` for longer than their limit, oldest first, from above the score `after` (empty = from
     /// the beginning); none for somebody who does not hold the lock.
     [[nodiscard]] Task<Outcome<OverduePage>> overdue_page(TickLock lock, JobState state, StayLimits limits,
@@ -112,7 +114,7 @@ public:
                                                         std::int64_t limit);
     /// Tends the tenant after the one at `after` (empty = from the beginning): looks at `slots` of those that hold its slots and
     /// strikes off whose job has ended, wakes whom there is room for, and has the first in line ask policy again where it has
-    /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock.
+    /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock, whose place stays.
     [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
                                                          Duration ask_after);
     /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)

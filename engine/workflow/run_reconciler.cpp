@@ -1,5 +1,7 @@
 #include "engine/workflow/run_reconciler.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/runs/job_request.h"
@@ -40,18 +42,23 @@ Task<void> RunReconciler::tick() {
 }
 
 Task<void> RunReconciler::look(std::string index) {
-    std::string after = std::exchange(resume_after_[index], {});
-    auto page = co_await store_.peek(ticker_.lock(), index, std::move(after));
-    if (!page.applied()) co_return;
-    resume_after_[index] = page.value().last_score;
-    for (PeekedRun& peeked : page.value().runs) {
-        const bool still_mine = co_await ticker_.keep();
-        if (!still_mine) co_return;
-        context_.ports.log.reached(peeked.ended_jobs.empty() ? "run_visited_by_look" : "job_end_found_by_look");
-        // What cannot be visited now is found by the next look again.
-        const Visited visited = co_await visits_.visit(peeked.run, std::move(peeked.ended_jobs));
-        if (visited == Visited::unreachable) co_return;
+    std::deque<PeekedRun> runs = std::exchange(left_over_[index], {});
+    if (runs.empty()) {
+        auto page = co_await store_.peek(ticker_.lock(), index, resume_after_[index]);
+        if (!page.applied()) co_return;
+        resume_after_[index] = page.value().last_score;
+        std::ranges::move(page.value().runs, std::back_inserter(runs));
     }
+    while (!runs.empty()) {
+        const bool still_mine = co_await ticker_.keep();
+        if (!still_mine) break;
+        PeekedRun peeked = std::move(runs.front());
+        runs.pop_front();
+        context_.ports.log.reached(peeked.ended_jobs.empty() ? "run_visited_by_look" : "job_end_found_by_look");
+        // One that cannot be visited now is found by the next look again, and the runs behind it have their turn now.
+        static_cast<void>(co_await visits_.visit(peeked.run, std::move(peeked.ended_jobs)));
+    }
+    left_over_[index] = std::move(runs);
 }
 
 Task<void> RunReconciler::cancel_again() {

@@ -6,6 +6,7 @@
 // 3. It reads without the runs' locks; what it finds is judged anew by the visit.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 
@@ -35,7 +36,9 @@ private:
     RunStore& store_;
     RunVisits& visits_;
     Ticker ticker_;
-    std::map<std::string, std::string> resume_after_;  // by index
+    // Where each look goes on, by index:
+    std::map<std::string, std::string> resume_after_;         // behind this score
+    std::map<std::string, std::deque<PeekedRun>> left_over_;  // with these first: the last tick ended before their turn
 };
 
 }  // namespace lockstep::engine

@@ -269,6 +269,28 @@ TEST_F(Reconciling, ALetterInTheOutboxIsCountedOnce) {
     EXPECT_EQ(*run({"ZCARD", "lockstep:dead_letter:outbox"}).integer(), 0);
 }
 
+// Each try takes all the time of a sweep.
+TEST_F(Reconciling, ALetterThatNobodyTakesHidesNoneBehindIt) {
+    const auto refuses = [this](std::string_view letters_of) {
+        bus.on_publish = [this, letters_of](const auto& message) -> Outcome<PublishAck> {
+            if (message.subject == "sys.job.dlq" && message.payload.find(letters_of) != std::string::npos)
+                return refused();
+            return bus.store(message);
+        };
+    };
+    refuses("");
+    for (const char* job : {"older", "younger"}) {
+        run_job(job);
+        result(job, cap::JOB_STATUS_FAILED, "broken");
+        loop.run_for(1s);
+    }
+    refuses("older");
+    bus.latency = tunables.publish_timeout;
+    loop.run_for(3min);
+    EXPECT_FALSE(run({"ZSCORE", "lockstep:dead_letter:outbox", "older"}).is_nil());
+    EXPECT_TRUE(run({"ZSCORE", "lockstep:dead_letter:outbox", "younger"}).is_nil());
+}
+
 // RECON-04
 TEST_F(Reconciling, APassedDeadlineEndsAJob) {
     auto request = request_for("j1");

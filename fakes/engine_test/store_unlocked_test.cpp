@@ -192,11 +192,12 @@ protected:
     }
     std::vector<engine::StaleJob> stale(JobState state, Duration age, std::int64_t limit = 200) {
         return without_details(
-            loop.wait(sweeps->stale_jobs(tick_lock(), engine::keys::state_index(state), age, 0, limit)).value());
+            loop.wait(sweeps->stale_jobs(tick_lock(), engine::keys::state_index(state), age, 0, limit)).value().jobs);
     }
     std::vector<engine::OverdueJob> past_deadlines(std::int64_t skipped = 0) {
         return loop.wait(sweeps->stale_jobs(tick_lock(), std::string(engine::keys::kDeadlines), 0s, skipped, 200))
-            .value();
+            .value()
+            .jobs;
     }
     std::vector<engine::StaleJob> expired() { return without_details(past_deadlines()); }
     Texts stale_ids(JobState state, Duration age, std::int64_t limit = 200) {
@@ -436,9 +437,9 @@ protected:
         const auto written = loop.wait(letters->put({id, "t", cap::JOB_STATUS_FAILED, "why", "poison_message"}));
         EXPECT_TRUE(written.applied());
     }
-    Texts unsent(Duration age, std::int64_t limit = 200) {
+    Texts unsent(Duration age, std::int64_t limit = 200, const Texts& put_off = {}) {
         Texts ids;
-        const auto waiting = loop.wait(letters->unsent(age, limit)).value();
+        const auto waiting = loop.wait(letters->unsent(age, limit, put_off)).value();
         for (const auto& letter : waiting) ids.push_back(letter.id);
         return ids;
     }
@@ -451,11 +452,21 @@ TEST_F(StoreOutbox, ALetterWaitsUntilItIsSaidToBeSent) {
     EXPECT_EQ(unsent(0s), (Texts{"b", "a"}));
     EXPECT_EQ(unsent(30s), Texts{"b"});
     EXPECT_EQ(unsent(0s, 1), Texts{"b"});
-    const auto waiting = loop.wait(letters->unsent(30s, 200)).value();
+    const auto waiting = loop.wait(letters->unsent(30s, 200, {})).value();
     EXPECT_EQ(waiting.at(0).reason_code, "poison_message");
     EXPECT_EQ(waiting.at(0).topic, "t");
     EXPECT_TRUE(loop.wait(letters->sent("b")).applied());
     EXPECT_EQ(unsent(0s), Texts{"a"});
+}
+
+TEST_F(StoreOutbox, ALetterThatIsPutOffComesBehindTheOthers) {
+    put("a");
+    put("b");
+    run({"ZINCRBY", "lockstep:dead_letter:outbox", "-60000000", "a"});
+    run({"ZINCRBY", "lockstep:dead_letter:outbox", "-50000000", "b"});
+    EXPECT_EQ(unsent(0s), (Texts{"a", "b"}));
+    EXPECT_EQ(unsent(0s, 200, {"a", "sent meanwhile"}), (Texts{"b", "a"}));
+    EXPECT_EQ(unsent(30s), Texts{"b"});
 }
 
 TEST_F(StoreOutbox, AnExpiredEntryIsDroppedFromIt) {

@@ -107,6 +107,22 @@ TEST_F(UnheardResultsTest, PatienceEndsWithAReasonOfItsOwn) {
     EXPECT_EQ(metrics.value(Metric::timeouts_unheard, {"job.default"}), 1);
 }
 
+// D-04 (5)
+TEST_F(UnheardResultsTest, PatienceBeginsOnceTheStreamAnswersAgain) {
+    start();
+    run_job("a");
+    nobody_can_handle("a");
+    one_is_waiting_above(result_stands("a") - 1);
+    bus.stream_error = "no responders";
+    loop.run_for(5s + 3 * patience());
+    EXPECT_EQ(state("a"), "RUNNING") << "nobody can be given its result while the stream answers nobody";
+    bus.stream_error.clear();
+    loop.run_for(patience() - 1s);
+    EXPECT_EQ(state("a"), "RUNNING");
+    loop.run_for(4s);
+    EXPECT_EQ(dead_letter_code("a"), "timeout_unheard");
+}
+
 TEST_F(UnheardResultsTest, WhatItsDurableDoesNotDeliverIsTakenFromTheStream) {
     start();
     run_job("a");

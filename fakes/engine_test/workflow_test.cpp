@@ -314,6 +314,20 @@ TEST_F(Workflows, ACancelledRunIsCancelledAtOnceAndItsJobsUntilTheyEnd) {
     EXPECT_FALSE(exists("lockstep:wf:cancelling"));
 }
 
+TEST_F(Workflows, RunsWhoseJobsNeverEndHideNoneFromBeingCancelledAgain) {
+    boot_engine();
+    for (int i = 0; i <= 100; ++i) {
+        const std::string ended = i < 100 ? "stuck-" + std::to_string(i) : "behind";
+        run({"HSET", "lockstep:wf:open:" + ended, ended + ":a@1", "a"});
+        run({"ZADD", "lockstep:wf:cancelling", std::to_string(i), ended});
+    }
+    loop.run_for(11s);
+    EXPECT_GE(cancellations(), 101u);
+    record_end("behind:a@1", "CANCELLED");
+    loop.run_for(11s);
+    EXPECT_TRUE(run({"ZSCORE", "lockstep:wf:cancelling", "behind"}).is_nil());
+}
+
 TEST_F(Workflows, ARunThatHasFailedIsTriedAgainFromThereAndHearsWhatRanOnMeanwhile) {
     tunables.wf_run_retention = 2min;
     put({{"a", worker()}, {"b", worker({{"depends_on", {"a"}}})}, {"c", worker()}});

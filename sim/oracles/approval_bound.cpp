@@ -23,6 +23,12 @@ void ApprovalBound::string_set(fakes::NodeId client, std::string_view key, const
                                std::int64_t, std::int64_t) {
     word_.string_set(key, after);
     approvals_.string_set(client, key, after, present());
+    if (!key.starts_with(kRequestPrefix)) return;
+    const std::string_view job = key.substr(kRequestPrefix.size());
+    const auto* approval = approvals_.find(job);
+    const auto waiting = waiting_.find(job);
+    if (waiting != waiting_.end() && approval != nullptr && approval->event == present())
+        waiting->second.stored_approved = true;
 }
 
 void ApprovalBound::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string*,
@@ -51,6 +57,7 @@ void ApprovalBound::on_grant(fakes::NodeId client, std::string_view job) {
     const auto waiting = waiting_.find(job);
     if (waiting == waiting_.end() || !waiting->second.request_lost) return;
     exercise();
+    if (waiting->second.stored_approved) return;
     violated(
         client, job,
         "it counts as approved though its stored request is lost, and no operator has moved it on from its question",
@@ -65,7 +72,7 @@ void ApprovalBound::key_removed(fakes::NodeId, std::string_view key, fakes::redi
     }
     if (!key.starts_with(kRequestPrefix)) return;
     const auto waiting = waiting_.find(key.substr(kRequestPrefix.size()));
-    if (waiting != waiting_.end()) waiting->second = {true, present()};
+    if (waiting != waiting_.end()) waiting->second = {true, false, present()};
 }
 
 void ApprovalBound::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*,

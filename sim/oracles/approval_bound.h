@@ -2,7 +2,8 @@
 // human, or which only says itself that it was approved, reaches a worker only after an operator has recorded an approval,
 // and with the content that the operator saw; a gate is declared done only after one.
 //
-// Where the stored request is lost while a job waits for its human, an approval counts only once an operator has moved the job on.
+// Where the stored request is lost while a job waits for its human, an approval counts only once an operator has moved the job on, or
+// has stored the request that was approved.
 //
 // Judged as it is sent, since a packet may be garbled on its way; told when it arrives.
 #pragma once
@@ -38,7 +39,8 @@ public:
 private:
     /// A job that waits for a human.
     struct Waiting {
-        bool request_lost = false;  // since the question
+        bool request_lost = false;     // since the question
+        bool stored_approved = false;  // by the operator, since it was lost
         EventNumber event = 0;
     };
     void on_state(fakes::NodeId client, std::string_view job, std::string_view state);

@@ -94,6 +94,7 @@ void CircuitRules::on_call(const fakes::Event& event, Time now) {
     last_check_ = now;
     asked_.insert_or_assign(call, now);
     Begun begun{trips_, false};
+    begun.unclear = calls_.contains(call);
     begun.half_open = phase_ == Phase::half_open;
     begun.knew_failures = phase_ == Phase::closed && failures_ > 0 && knew && taken->second > failures_since_;
     begun.at = now;
@@ -140,7 +141,7 @@ void CircuitRules::on_probe(const fakes::Event& event) {
     if (probes > allowed || clocks_jumped_) return;  // by which a place among them would be free too soon
     const auto others = std::ranges::count_if(calls_, [&](const auto& call) {
         const Begun& other = call.second;
-        return other.sure && !other.slept && other.trips == trips_ && call.first != Call(event.node, event.job);
+        return other.sure && !other.unclear && other.trips == trips_ && call.first != Call(event.node, event.job);
     });
     if (others >= tunables_.circuit_half_open_max)
         violated(event.node, event.job,
@@ -253,10 +254,10 @@ void CircuitRules::on_answer(const fakes::Event& event, Time now) {
     calls_.erase(call);
     if (event.outcome != fakes::EventOutcome::applied) {
         if (begun.half_open && begun.trips == trips_) failed_probers_.insert(event.node);
-        if (!begun.slept) untold_.try_emplace(event.node, Failure{now, present(), std::string(event.job)});
+        if (!begun.unclear) untold_.try_emplace(event.node, Failure{now, present(), std::string(event.job)});
         return;
     }
-    const bool ends_a_row = begun.knew_failures && !begun.slept && begun.trips == trips_ && phase_ == Phase::closed &&
+    const bool ends_a_row = begun.knew_failures && !begun.unclear && begun.trips == trips_ && phase_ == Phase::closed &&
                             failures_ > 0 && failures_since_ < begun.at && !lost_;
     if (ends_a_row) {
         exercise();
@@ -294,7 +295,7 @@ void CircuitRules::forget(fakes::NodeId node) {
     // after all, it is an answer.
     probes_.erase(node);
     for (auto& [call, begun] : calls_)
-        if (call.first == node) begun.slept = true;
+        if (call.first == node) begun.unclear = true;
 }
 
 void CircuitRules::at_rest(const RestView&) { judge_reports(last_event_ + kReportWithin + kReportWithin); }

@@ -9,6 +9,7 @@
 // its job was taken up: whoever takes one up learns how the circuit stands, and what happens in the instants between that
 // and the call is nobody's fault. For the same reason, calls that began before a trip are no probes. Of a job that a replica
 // had in hand when it froze, or was given then, and took up once more after that, the next call is taken for the one that was on its way.
+// Where it asks about a job while an earlier question about that job is open, nobody can tell whose the answers are: they bind nobody.
 //
 // The circuit that each replica counts for itself is judged as well: see own_circuits.h.
 #pragma once
@@ -49,7 +50,7 @@ private:
     struct Begun {
         std::uint64_t trips = 0;
         bool probe = false;
-        bool slept = false;          // the caller was frozen meanwhile
+        bool unclear = false;        // its caller was frozen meanwhile, or asks twice at once: which answer is its own?
         bool half_open = false;      // it began while the circuit was
         bool sure = false;           // a probe whose caller goes by the shared circuit
         bool knew_failures = false;  // its caller had seen that there were some when it took the job up

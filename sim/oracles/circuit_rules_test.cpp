@@ -313,6 +313,16 @@ TEST_F(SharedCircuitTest, AnAnswerEndsARowOfFailures) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the 1 failures before that still count")));
 }
 
+TEST_F(SharedCircuitTest, UnlessTheReplicaHasAskedTwiceAtOnce) {
+    take_up_and_ask("a");
+    one_failure();
+    take_up_and_ask("a");
+    answer("a");
+    now += 1min;
+    tell(EventKind::timer, When::applied, {});
+    EXPECT_THAT(judge.found, IsEmpty()) << "the answer may be that to the first question";
+}
+
 TEST_F(SharedCircuitTest, UnlessNobodyCanBeToldOfIt) {
     one_failure();
     take_up_and_ask("a");

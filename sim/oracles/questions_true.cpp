@@ -159,10 +159,15 @@ bool may_be_shown(const std::vector<Json>& layers, const std::string& told) {
 void QuestionsTrue::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case EventKind::lock_acquired:
-            if (is_job_lock(event.key)) taken_up_[{event.node, std::string(event.job)}] = present();
+            if (!is_job_lock(event.key)) break;
+            strike_lock({event.node, std::string(event.job)}, event.name);
+            locks_[{event.node, std::string(event.job)}].push_back({std::string(event.name), present()});
+            break;
+        case EventKind::lock_released:
+            if (is_job_lock(event.key)) strike_lock({event.peer, std::string(event.job)}, event.name);
             break;
         case EventKind::node_down:
-            std::erase_if(taken_up_, [&event](const auto& entry) { return entry.first.first == event.node; });
+            std::erase_if(locks_, [&event](const auto& entry) { return entry.first.first == event.node; });
             std::erase_if(read_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
         case EventKind::kernel_check:
@@ -194,11 +199,11 @@ void QuestionsTrue::on_input_question(const fakes::Event& event) {
 }
 
 void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string& told) {
-    const auto taken_up = taken_up_.find({event.node, std::string(event.job)});
-    if (taken_up == taken_up_.end() || changed_ >= taken_up->second) return;
+    const auto taken_up = taken_up_by_asker({event.node, std::string(event.job)});
+    if (!taken_up || changed_ >= *taken_up) return;
     const Stored& stored = requests_.find(event.job)->second;
     const cap::JobRequest* request = read_request(stored.json);
-    if (!request || stored.event >= taken_up->second) return;
+    if (!request || stored.event >= *taken_up) return;
     const std::vector<std::string> keys = documents_of(*request);
     std::vector<std::vector<Json>> choices;  // of each layer, what it may say
     for (const std::string& key : keys) {
@@ -207,7 +212,7 @@ void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string&
     }
     for (const std::string& key : keys) {
         const auto document = documents_.find(key);
-        if (document == documents_.end() || settings_in(document->second)) read_[{event.node, key}] = taken_up->second;
+        if (document == documents_.end() || settings_in(document->second)) read_[{event.node, key}] = *taken_up;
     }
     std::vector<Json> layers;
     const auto fits = [&](const auto& self) -> bool {
@@ -228,7 +233,24 @@ void QuestionsTrue::judge_settings(const fakes::Event& event, const std::string&
                          layered(layers, kBindingLayers)
                              .value_or(Json::object())
                              .dump(-1, ' ', false, Json::error_handler_t::replace)),
-             taken_up->second);
+             *taken_up);
+}
+
+void QuestionsTrue::strike_lock(const std::pair<fakes::NodeId, std::string>& of, std::string_view token) {
+    const auto locks = locks_.find(of);
+    if (locks == locks_.end()) return;
+    std::erase_if(locks->second, [&](const TakenLock& lock) { return lock.token == token; });
+    if (locks->second.empty()) locks_.erase(locks);
+}
+
+/// A replica that was frozen has several handlers at one job: one whose lock has run out may ask later than the next one takes the
+/// lock, be that for a result. So the next question is taken for that of the oldest.
+std::optional<EventNumber> QuestionsTrue::taken_up_by_asker(const std::pair<fakes::NodeId, std::string>& asker) {
+    const auto locks = locks_.find(asker);
+    if (locks == locks_.end()) return std::nullopt;
+    const EventNumber taken_up = locks->second.front().event;
+    if (locks->second.size() > 1) locks->second.erase(locks->second.begin());
+    return taken_up;
 }
 
 /// What a replica may go by for a document that has stood as it is since it was read; none: nobody can say.

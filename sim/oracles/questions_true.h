@@ -4,7 +4,8 @@
 // 1. Topic, tenant, priority, principal, memory, budget, labels and metadata are those of a request that has been stored under the
 //    job's id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound).
 // 2. Input policy is shown the settings of the job: the documents of its layers as they stood when the replica took the job's lock
-//    for this try, of which those that its submitter names can only tighten. Of a document that cannot be read the replica's last good
+//    for this try, of which those that its submitter names can only tighten. Of several locks that it has not given back the oldest
+//    counts: a handler that was frozen asks late. Of a document that cannot be read the replica's last good
 //    copy counts, which is none from before its last look at the document for sure. After a change nothing is judged.
 // 3. Output policy is told the size of the whole output, however much of it it is shown.
 // A rollback asks about a job that it is going to submit: of such a question nothing is stored yet.
@@ -27,8 +28,8 @@ namespace lockstep::sim {
 class QuestionsTrue final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        fakes::EventKinds{fakes::EventKind::lock_acquired, fakes::EventKind::node_down, fakes::EventKind::kernel_check,
-                          fakes::EventKind::output_check};
+        fakes::EventKinds{fakes::EventKind::lock_acquired, fakes::EventKind::lock_released, fakes::EventKind::node_down,
+                          fakes::EventKind::kernel_check, fakes::EventKind::output_check};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "questions_true"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -59,6 +60,8 @@ private:
     void on_input_question(const fakes::Event& event);
     void on_output_question(const fakes::Event& event);
     void judge_settings(const fakes::Event& event, const std::string& told);
+    void strike_lock(const std::pair<fakes::NodeId, std::string>& of, std::string_view token);
+    [[nodiscard]] std::optional<EventNumber> taken_up_by_asker(const std::pair<fakes::NodeId, std::string>& asker);
     [[nodiscard]] std::vector<nlohmann::json> contents_for(fakes::NodeId replica, const std::string& key) const;
     void note_request(std::string_view job, std::string_view json);
     void note_document(std::string_view key, std::string_view text);
@@ -68,8 +71,12 @@ private:
     std::map<std::string, std::vector<Version>, std::less<>> versions_;  // of each, oldest first
     std::map<std::pair<fakes::NodeId, std::string>, EventNumber> read_;  // by replica and key: the last time for sure
     EventNumber changed_ = 0;                                            // the last change of any of them
-    std::map<std::pair<fakes::NodeId, std::string>, EventNumber>
-        taken_up_;                                       // by replica and job: its lock, the last time
+    struct TakenLock {
+        std::string token;
+        EventNumber event = 0;
+    };
+    std::map<std::pair<fakes::NodeId, std::string>, std::vector<TakenLock>>
+        locks_;  // by replica and job: those that it has not given back, oldest first
     std::map<std::string, Sizes, std::less<>> outputs_;  // by key
 };
 

@@ -34,10 +34,14 @@ struct QuestionsTrueTest : ::testing::Test {
         ++judge.number;
         oracle.string_set(Topology::kGateway, key, nullptr, text, 0, 0);
     }
-    void take_up() {
-        fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
+    void take_up(std::string_view token = "a") { tell_lock(EventKind::lock_acquired, token); }
+    void release(std::string_view token) { tell_lock(EventKind::lock_released, token); }
+    void tell_lock(EventKind kind, std::string_view token) {
+        fakes::Event event = testing::event_of(kind, "J");
         event.node = kReplica;
+        event.peer = kReplica;
         event.key = "cordum:scheduler:job:J";
+        event.name = token;
         tell(event);
     }
     void tell(const fakes::Event& event) {
@@ -143,6 +147,33 @@ TEST_F(QuestionsTrueTest, SettingsThatHaveChangedOrCannotBeReadAreNotJudged) {
     take_up();
     ask(question());
     EXPECT_TRUE(judge.found.empty());
+}
+
+TEST_F(QuestionsTrueTest, AHandlerThatWasFrozenAsksByTheSettingsOfItsOwnTry) {
+    store(request());
+    set("cfg:system:default", R"({"a": 1})");
+    take_up("frozen");
+    set("cfg:system:default", R"({"a": 2})");
+    take_up("of a result");
+    auto asked = question();
+    asked.set_effective_config(R"({"a":1})");
+    ask(asked);
+    EXPECT_TRUE(judge.found.empty()) << "the lock for a result is not that of the question";
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U) << "one handler asks once";
+}
+
+TEST_F(QuestionsTrueTest, ALockThatIsGivenBackIsNoExcuse) {
+    store(request());
+    set("cfg:system:default", R"({"a": 1})");
+    take_up("first");
+    release("first");
+    set("cfg:system:default", R"({"a": 2})");
+    take_up("second");
+    auto asked = question();
+    asked.set_effective_config(R"({"a":1})");
+    ask(asked);
+    EXPECT_EQ(judge.found.size(), 1U);
 }
 
 TEST_F(QuestionsTrueTest, WithLayersOfTheSubmitterThereAreSettingsAllTheSame) {

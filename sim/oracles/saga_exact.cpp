@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 #include "engine/wire/messages.h"
@@ -95,7 +96,7 @@ void SagaExact::string_set(fakes::NodeId client, std::string_view key, const std
 }
 
 void SagaExact::on_lock(fakes::NodeId client, std::string_view stack) {
-    locked_.insert_or_assign({client, std::string(stack)}, now_);
+    locked_.insert_or_assign({client, std::string(stack)}, Locked{now_});
     const auto kept = stacks_.find(stack);
     if (kept == stacks_.end()) return;
     for (Entry* entry : kept->second)
@@ -418,8 +419,10 @@ void SagaExact::judge_sent(const fakes::Event& event, const Entry& entry) {
                  entry.recorded_at);
     const auto locked = locked_.find({event.node, entry.stack});
     if (locked == locked_.end()) return;
-    const engine::Duration limit = std::min(tunables_.saga_rollback_timeout, tunables_.saga_lock_ttl);
-    const engine::Duration passed = now_ - locked->second;
+    const bool first = !std::exchange(locked->second.has_submitted, true);
+    const engine::Duration limit =
+        first ? tunables_.saga_lock_ttl : std::min(tunables_.saga_rollback_timeout, tunables_.saga_lock_ttl);
+    const engine::Duration passed = now_ - locked->second.at;
     if (nearly(passed) > limit)
         violated(event.node, entry.parent,
                  fmt::format("its compensation is submitted {} ms after its rollback was begun, which may last {} ms",

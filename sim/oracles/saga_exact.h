@@ -125,7 +125,12 @@ private:
 
     const engine::Tunables& tunables_;
     std::map<std::string, Saga, std::less<>> sagas_;
-    std::map<std::pair<fakes::NodeId, std::string>, Time> locked_;  // when each took the lock of a stack last
+    /// The lock of a stack.
+    struct Locked {
+        Time at{};
+        bool has_submitted = false;  // what comes first may take the life of the lock
+    };
+    std::map<std::pair<fakes::NodeId, std::string>, Locked> locked_;  // as each took it last
     std::map<std::string, EventNumber, std::less<>> kept_aside_;    // by the id of the letter that is due
     std::set<std::string, std::less<>> letters_;
     const Time& now_ = told_at();

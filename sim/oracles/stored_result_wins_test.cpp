@@ -276,6 +276,17 @@ TEST_F(StoredResultWinsTest, AFaultThatLastsExcusesADelay) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(StoredResultWinsTest, AServerThatIsFrozenDisturbsForAsLongAsItIs) {
+    somebody_ticks();
+    for (const bool frozen : {true, false}) {
+        fakes::Event event = testing::event_of(frozen ? EventKind::paused : EventKind::resumed, "");
+        event.node = Topology::kNats;
+        tell(event);
+        time_out_late_by(2 * patience());
+        EXPECT_EQ(judge.found.size(), frozen ? 0U : 1U) << frozen;
+    }
+}
+
 TEST_F(StoredResultWinsTest, AReplicaThatIsAwayTicksNot) {
     somebody_ticks();
     befalls_the_replica(EventKind::node_down);

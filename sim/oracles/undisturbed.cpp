@@ -4,6 +4,7 @@
 
 #include "sim/oracles/job_keys.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 
@@ -33,7 +34,8 @@ void Undisturbed::on_event(const fakes::Event& event, Time now) {
 
 std::optional<engine::Duration> Undisturbed::lasts_for(Time now) const {
     const bool anybody = std::ranges::any_of(tickers_, [this](fakes::NodeId node) { return !away_.contains(node); });
-    if (lasting_ > 0 || !anybody) return std::nullopt;
+    const bool servers = !away_.contains(Topology::kRedis) && !away_.contains(Topology::kNats);
+    if (lasting_ > 0 || !anybody || !servers) return std::nullopt;
     return now - since_;
 }
 

@@ -21,7 +21,7 @@ public:
                                                                    fakes::EventKind::resumed,
                                                                    fakes::EventKind::connection_broken};
     void on_event(const fakes::Event& event, Time now);
-    /// Nothing while something is wrong, and while no replica that has ticked is up.
+    /// Nothing while something is wrong, Redis or NATS is down or frozen, or no replica that has ticked is up.
     [[nodiscard]] std::optional<engine::Duration> lasts_for(Time now) const;
 
 private:

@@ -1,5 +1,6 @@
 #include "sim/search/server_themes.h"
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,6 +53,38 @@ void add_failing_call(Dice& dice, Document& scenario) {
     add_fault(scenario, std::move(fault));
 }
 
+/// Limits that one or two calls to a slow server use up: each turn of a sweep, a look or a rollback gets something done all the same.
+void add_short_limits(Dice& dice, Document& scenario) {
+    struct Limit {
+        const char* name;
+        std::array<const char*, 3> values;
+    };
+    constexpr std::array kShort{
+        Limit{"publish_timeout", {"500ms", "1s", "2s"}},
+        Limit{"publish_resend_limit", {"500ms", "1s", "2s"}},
+        Limit{"saga_rollback_timeout", {"200ms", "1s", "5s"}},
+        Limit{"output_content_timeout", {"200ms", "500ms", "1s"}},
+        Limit{"reconciler_interval", {"1s", "2s", "5s"}},
+        Limit{"replayer_interval", {"1s", "2s", "5s"}},
+        Limit{"reconciler_batch", {"1", "2", "5"}},
+        Limit{"reconciler_max_iterations", {"1", "2", "5"}},
+        Limit{"wf_scan_interval", {"1s", "2s", "5s"}},
+        Limit{"delay_poller_interval", {"1s", "2s", "5s"}},
+    };
+    for (const Limit& limit : kShort) {
+        if (!dice.chance(0.4)) continue;
+        const std::string value = dice.one_of(limit.values);
+        const Document number = Document::parse(value, nullptr, false);
+        config(scenario)[limit.name] = number.is_discarded() ? Document(value) : number;
+    }
+    add_fault(scenario, {{"at", dice.seconds(1, 30)},
+                         {"do", "slow_link"},
+                         {"a", "schedulers"},
+                         {"b", dice.word({"redis", "nats"})},
+                         {"latency", dice.word({"100ms", "240ms", "400ms"})},
+                         {"for", dice.word({"1m", "3m", "10m"})}});
+}
+
 }  // namespace
 
 void slow_servers(Dice& dice, Document& scenario) {
@@ -83,6 +116,7 @@ void slow_servers(Dice& dice, Document& scenario) {
                              {"b", dice.word({"redis", "nats"})},
                              {"latency", dice.word({"20ms", "100ms", "500ms"})},
                              {"for", dice.word({"10s", "60s", "3m"})}});
+    if (dice.chance(0.5)) add_short_limits(dice, scenario);
 }
 
 void hiccups(Dice& dice, Document& scenario) {

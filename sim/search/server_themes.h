@@ -6,7 +6,8 @@
 
 namespace lockstep::sim {
 
-/// Everybody whom a handler asks takes long, so that handlers outlive what they hold unless they keep it alive.
+/// Everybody whom a handler asks takes long, so that handlers outlive what they hold unless they keep it alive, and what has little
+/// time for a turn uses it up with its first call.
 void slow_servers(Dice& dice, Document& scenario);
 
 /// Redis refuses everything for a moment, in the middle of a step of a job: long enough to fail it, and over before anybody

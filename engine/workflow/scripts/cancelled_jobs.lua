@@ -1,5 +1,6 @@
 -- name: cancelled_jobs
--- Jobs of ended runs that are still at work. Those that have ended are forgotten.
+-- Jobs of ended runs that are still at work. Those that have ended are forgotten. A run goes to the end of the queue when it is looked
+-- at, so that runs whose jobs never end hide nobody.
 -- KEYS 1 tick lock   ARGV 1 token  2 how many runs   Reply {job, ...}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
 local jobs = {}
@@ -15,6 +16,10 @@ for _, run in ipairs(redis.call('ZRANGE', 'lockstep:wf:cancelling', 0, tonumber(
       jobs[#jobs + 1] = open[i]
     end
   end
-  if not left then redis.call('ZREM', 'lockstep:wf:cancelling', run) end
+  if left then
+    redis.call('ZADD', 'lockstep:wf:cancelling', now_micros(), run)
+  else
+    redis.call('ZREM', 'lockstep:wf:cancelling', run)
+  end
 end
 return jobs
