@@ -6,9 +6,9 @@
 #include <array>
 #include <cctype>
 #include <charconv>
-#include <limits>
 
 #include "engine/config/tunable_minimum.h"
+#include "engine/runtime/span.h"
 
 namespace lockstep::engine {
 
@@ -177,6 +177,11 @@ constexpr std::array<std::string_view, 17> kAtLeastOne{
     "wf_run_max_bytes",     "wf_expr_max_result_items",
 };
 
+/// Of bytes and bits. Everything else is counted one by one.
+constexpr std::array<std::string_view, 3> kOfBytes{"bus_rate_limit", "bus_bytes_in_flight", "wf_run_max_bytes"};
+constexpr std::int64_t kCountMax = 1'000'000'000;
+constexpr std::int64_t kBytesMax = 1'000'000'000'000;
+
 struct Unit {
     std::string_view name;
     std::int64_t nanos;
@@ -195,6 +200,9 @@ const Unit* find_unit(std::string_view name) {
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// What one part that is too long counts as.
+constexpr std::int64_t kBeyond = kSpanMax.count() + 1;
 
 /// One "12.5s" at the front of `text`; takes it off. Decimal arithmetic on integers, so that nothing is rounded.
 tl::expected<std::int64_t, std::string> take_part(std::string_view& text) {
@@ -216,9 +224,8 @@ tl::expected<std::int64_t, std::string> take_part(std::string_view& text) {
     const Unit* unit = find_unit(text.substr(i, end - i));
     if (!digits || unit == nullptr) return tl::make_unexpected(std::string{});
     const auto nanos = whole * unit->nanos + fraction * unit->nanos / scale;
-    if (nanos > std::numeric_limits<std::int64_t>::max() / 4) return tl::make_unexpected(std::string{});
     text.remove_prefix(end);
-    return static_cast<std::int64_t>(nanos);
+    return nanos > kBeyond ? kBeyond : static_cast<std::int64_t>(nanos);
 }
 
 std::string lower(std::string_view text) {
@@ -240,10 +247,10 @@ Parsed assign(Duration& target, std::string_view value, const TunableInfo& info)
 }
 
 template <class Number>
-Parsed assign_number(Number& target, std::string_view value, Number least, std::string_view expected) {
+Parsed assign_number(Number& target, std::string_view value, Number least, Number most, std::string_view expected) {
     Number parsed{};
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed);
-    if (error != std::errc{} || end != value.data() + value.size() || !(parsed >= least))
+    if (error != std::errc{} || end != value.data() + value.size() || !(parsed >= least && parsed <= most))
         return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", expected, value));
     target = parsed;
     return {};
@@ -251,11 +258,12 @@ Parsed assign_number(Number& target, std::string_view value, Number least, std::
 
 Parsed assign(std::int64_t& target, std::string_view value, const TunableInfo& info) {
     const std::int64_t least = least_count_of(info);
-    return assign_number(target, value, least, fmt::format("a whole number of at least {}", least));
+    const std::int64_t most = most_count_of(info);
+    return assign_number(target, value, least, most, fmt::format("a whole number from {} to {}", least, most));
 }
 
 Parsed assign(double& target, std::string_view value, const TunableInfo&) {
-    return assign_number(target, value, 0.0, "a number of at least 0");
+    return assign_number(target, value, 0.0, kNumberMax, fmt::format("a number from 0 to {}", kNumberMax));
 }
 
 Parsed assign(bool& target, std::string_view value, const TunableInfo&) {
@@ -298,6 +306,10 @@ std::int64_t least_count_of(const TunableInfo& info) {
     return std::ranges::find(kAtLeastOne, info.name) == kAtLeastOne.end() ? 0 : 1;
 }
 
+std::int64_t most_count_of(const TunableInfo& info) {
+    return std::ranges::find(kOfBytes, info.name) == kOfBytes.end() ? kCountMax : kBytesMax;
+}
+
 std::span<const TunableInfo> tunable_table() { return kTable; }
 
 const TunableInfo* find_tunable(std::string_view name) {
@@ -325,6 +337,9 @@ tl::expected<Duration, std::string> parse_duration(std::string_view text) {
             return tl::make_unexpected(fmt::format(
                 "expected a duration such as \"250us\", \"20ms\", \"1.5s\", \"10m\" or \"2h\", got \"{}\"", text));
         nanos += *part;
+        if (nanos > kSpanMax.count())
+            return tl::make_unexpected(
+                fmt::format("expected at most ten years, {}, got \"{}\"", format_duration(kSpanMax), text));
     } while (!rest.empty());
     return Duration{nanos};
 }

@@ -1,10 +1,16 @@
 #include "engine/config/tunables.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <set>
+#include <vector>
 
+#include "engine/config/relations.h"
 #include "engine/config/tunable_minimum.h"
+#include "engine/runtime/span.h"
+#include "engine/testing/hostile_text.h"
 
 namespace lockstep::engine {
 namespace {
@@ -30,7 +36,8 @@ TEST(Tunables, AWrongValueSaysWhatWasExpectedAndChangesNothing) {
     EXPECT_NE(duration.error().find("\"1.5s\""), std::string::npos) << duration.error();
     EXPECT_EQ(tunables.job_lock_ttl, 60s);
     EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "-1"));
-    EXPECT_EQ(set_tunable(tunables, "max_in_flight", "0").error(), "expected a whole number of at least 1, got \"0\"");
+    EXPECT_EQ(set_tunable(tunables, "max_in_flight", "0").error(),
+              "expected a whole number from 1 to 1000000000, got \"0\"");
     EXPECT_TRUE(set_tunable(tunables, "max_scheduling_retries", "0"));
     EXPECT_FALSE(set_tunable(tunables, "max_in_flight", "12x"));
     EXPECT_FALSE(set_tunable(tunables, "topic_fallback", "maybe"));
@@ -65,6 +72,50 @@ TEST(Tunables, OnlyDurationsHaveAMinimumAndEveryDefaultIsAboveIt) {
         else
             EXPECT_GE(defaults.*(*member), minimum_of(info)) << info.name;
     }
+}
+
+// Every tunable of the table against texts that a file, a variable or a scenario may hold.
+RC_GTEST_PROP(Tunables, AnyTextIsRefusedByWhatWasExpectedOrKeepsEveryRelationComputable, ()) {
+    const TunableInfo& info = tunable_table()[*rc::gen::inRange<std::size_t>(0, tunable_table().size())];
+    const std::string text = *testing::hostile_text();
+    Tunables tunables;
+    const std::string before = tunable_text(tunables, info);
+    const auto set = set_tunable(tunables, info.name, text);
+    if (!set) {
+        RC_ASSERT(set.error().starts_with("expected "));
+        RC_ASSERT(tunable_text(tunables, info) == before);
+        return;
+    }
+    // What it prints is what it takes, and no rule leaves its numbers.
+    const std::string printed = tunable_text(tunables, info);
+    Tunables again;
+    RC_ASSERT(set_tunable(again, info.name, printed).has_value());
+    RC_ASSERT(tunable_text(again, info) == printed);
+    for (const Relation& relation : relations())
+        if (!relation.holds(tunables))
+            RC_ASSERT(!describe(relation, tunables, [](auto name) { return std::string(name); }).empty());
+    RC_ASSERT(late_result_wait(tunables.bus_ack_wait, tunables.reconciler_interval) > Duration{0});
+    RC_ASSERT(static_cast<int>(tunables.bus_max_deliver) == tunables.bus_max_deliver);
+    RC_ASSERT(static_cast<int>(tunables.bus_max_ack_pending) == tunables.bus_max_ack_pending);
+}
+
+TEST(Tunables, NoCountLeaves32BitsAndNoNumberIsInfinite) {
+    Tunables tunables;
+    EXPECT_EQ(set_tunable(tunables, "bus_max_deliver", "4294967297").error(),
+              "expected a whole number from 1 to 1000000000, got \"4294967297\"");
+    EXPECT_TRUE(set_tunable(tunables, "bus_rate_limit", "1000000000000"));
+    for (const char* text : {"inf", "nan", "1e308"}) EXPECT_FALSE(set_tunable(tunables, "overload_cpu", text)) << text;
+}
+
+TEST(Durations, AreAtMostTenYearsAndSaySo) {
+    EXPECT_EQ(parse_duration("87600h"), kSpanMax);
+    for (const char* text :
+         {"87600h1ns", "600000h600000h600000h600000h600000h", "9223372036854775807ns", "99999999999999999h"})
+        EXPECT_EQ(parse_duration(text).error(), fmt::format("expected at most ten years, 87600h, got \"{}\"", text));
+    EXPECT_EQ(bounded(std::chrono::milliseconds::max()), kSpanMax);
+    EXPECT_EQ(bounded(std::chrono::microseconds::min()), -kSpanMax);
+    EXPECT_EQ(bounded(std::chrono::seconds(-3)), Duration{-3s});
+    EXPECT_EQ(bounded(std::chrono::duration<double>(1e300)), kSpanMax);
 }
 
 TEST(Durations, AreReadExactly) {

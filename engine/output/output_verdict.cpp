@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/runtime/span.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
@@ -136,7 +137,7 @@ std::optional<OutputVerdict> parse_output_record(std::string_view json) {
     verdict.redacted_ptr = get<std::string>(record, "redacted_ptr");
     verdict.original_ptr = get<std::string>(record, "original_ptr");
     verdict.checked_at = get<std::int64_t>(record, "checked_at");
-    verdict.took = std::chrono::milliseconds(get<std::int64_t>(record, "check_duration_ms"));
+    verdict.took = bounded(std::chrono::milliseconds(get<std::int64_t>(record, "check_duration_ms")));
     verdict.phase = get<std::string>(record, "phase") == "async" ? OutputPhase::async : OutputPhase::sync;
     verdict.scanned_bytes = get<std::int64_t>(record, "scanned_bytes");
     verdict.output_bytes = get<std::int64_t>(record, "output_bytes");

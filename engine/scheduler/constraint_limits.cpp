@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/runtime/span.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
@@ -23,7 +24,7 @@ std::int64_t tenant_limit(const SafetyDecision& decision) {
 
 std::int64_t run_time_limit_ms(const SafetyDecision& decision) {
     const auto* given = budgets(decision);
-    return given == nullptr ? 0 : std::max<std::int64_t>(given->max_runtime_ms(), 0);
+    return given == nullptr ? 0 : std::clamp<std::int64_t>(given->max_runtime_ms(), 0, to_millis(kSpanMax));
 }
 
 RetryLimit retry_limit(const SafetyDecision& decision, const Timeouts& timeouts, const cap::JobRequest& request) {

@@ -392,7 +392,7 @@ bool RequestHandler::adopt_stored_request(Taken& job) {
 Task<std::optional<Disposition>> RequestHandler::record_stored_limits(JobLease& lease, const Taken& job) {
     if (job.facts.stored_request.empty()) co_return std::nullopt;  // what was delivered has set its own
     // Only the first deadline counts, or a life that ends before it.
-    std::int64_t limit_ms = job.facts.deadline ? 0 : job.request.budget().deadline_ms();
+    std::int64_t limit_ms = job.facts.deadline ? 0 : to_millis(wire::deadline_of(job.request));
     const std::int64_t life_ms = to_millis(longest_life_of(replica_.timeouts, job.request));
     if (life_ms > 0 && (limit_ms <= 0 || life_ms < limit_ms)) limit_ms = life_ms;
     const bool has_less = job.facts.deadline && to_millis(*job.facts.deadline - job.facts.taken_up) <= limit_ms;

@@ -96,10 +96,11 @@ Worker Reader::worker(const Json& object) {
 }
 
 WallTime Reader::time(const std::string& text) {
-    // What a WallTime can hold; the texts of this form reach to the year 9999.
+    // From the epoch to the last that a WallTime can hold, so that no difference of two is too large; the texts reach from the year 1
+    // to 9999.
     constexpr std::int64_t kSecondsMax = std::numeric_limits<std::int64_t>::max() / 1'000'000'000 - 1;
     google::protobuf::Timestamp time;
-    if (!TimeUtil::FromString(text, &time) || std::abs(time.seconds()) > kSecondsMax) {
+    if (!TimeUtil::FromString(text, &time) || time.seconds() < 0 || time.seconds() > kSecondsMax) {
         note("captured_at is no time");
         return {};
     }

@@ -8,6 +8,7 @@
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
+#include "engine/runtime/span.h"
 #include "engine/store/delays.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
@@ -80,7 +81,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.trace_id = reply.at(7).text();
     facts.stream_floor = StreamSequence(number(reply.at(8)));
     facts.dispatches = number(reply.at(9));
-    facts.due_in = std::chrono::milliseconds(reply.at(10).integer_or(0));
+    facts.due_in = bounded(std::chrono::milliseconds(reply.at(10).integer_or(0)));
     facts.read_along = texts(reply.at(11));
     facts.last_cause = reply.at(12).text();
     facts.place = place_from(reply.at(13).text());
@@ -176,7 +177,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
         .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
         .text("trace_id", std::move(trace_id))
         .text("request", wire::to_json(request, wire::Unpopulated::emit))
-        .number("deadline_ms", request.budget().deadline_ms())
+        .number("deadline_ms", to_millis(wire::deadline_of(request)))
         .text("idempotency_key", idempotency_key_of(request))
         .duration("idempotency_ttl_ms", kIdempotencyTtl)
         .duration_or_zero("longest_delay_ms", longest_delay(tunables_))

@@ -7,6 +7,7 @@
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
+#include "engine/runtime/span.h"
 #include "engine/store/dead_letter.h"
 #include "engine/store/delays.h"
 #include "engine/store/keys.h"
@@ -33,10 +34,17 @@ Task<Outcome<OverduePage>> SweepStore::stale_jobs(TickLock lock, std::string ind
     page.lost = is_lost(reply.value());
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
+<<<<<<< HEAD
             page.jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
                                  parse_job_state((*elements)[i + 2].text()),
                                  Duration{0},
                                  std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
+=======
+            jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
+                            parse_job_state((*elements)[i + 2].text()),
+                            Duration{0},
+                            bounded(std::chrono::milliseconds((*elements)[i + 3].integer_or(0)))});
+>>>>>>> 5071c1270b05fbdbc641ff6fbbac7faac264bc97
     }
     co_return page;
 }
@@ -71,8 +79,8 @@ Task<Outcome<OverduePage>> SweepStore::overdue_page(TickLock lock, JobState stat
         for (std::size_t i = 2; i + 3 < elements->size(); i += 4)
             page.jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
                                  state,
-                                 std::chrono::milliseconds((*elements)[i + 2].integer_or(0)),
-                                 std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
+                                 bounded(std::chrono::milliseconds((*elements)[i + 2].integer_or(0))),
+                                 bounded(std::chrono::milliseconds((*elements)[i + 3].integer_or(0)))});
     }
     co_return page;
 }

@@ -2,6 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "engine/runtime/span.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 
@@ -33,6 +37,26 @@ std::optional<std::string> size_rejection(std::string_view name, int size) {
     return std::nullopt;
 }
 
+std::optional<std::string> length_rejection(std::string_view name, std::string_view text, std::size_t most) {
+    if (text.size() > most) return fmt::format("{} has {} bytes, at most {} are allowed", name, text.size(), most);
+    return std::nullopt;
+}
+
+std::optional<std::string> identifier_rejection(const cap::JobRequest& request) {
+    for (const auto& [name, text] : {std::pair<std::string_view, std::string_view>{"job_id", request.job_id()},
+                                     {"topic", request.topic()},
+                                     {"tenant_id", tenant_of(request)}})
+        if (auto reason = length_rejection(name, text, kIdentifierMax)) return reason;
+    // The least of the reasons: the order of the entries is not the same everywhere.
+    std::optional<std::string> least;
+    for (const auto& [name, value] : request.labels()) {
+        auto reason = length_rejection("the name of a label", name, kIdentifierMax);
+        if (!reason) reason = length_rejection(fmt::format("label {}", name), value, kLabelMax);
+        if (reason && (!least || *reason < *least)) least = std::move(reason);
+    }
+    return least;
+}
+
 }  // namespace
 
 std::optional<std::string> rejection(const cap::JobRequest& request) {
@@ -50,7 +74,8 @@ std::optional<std::string> malformation(const cap::JobRequest& request) {
     if (auto reason = budget_rejection(request.budget())) return reason;
     if (auto reason = size_rejection("meta.risk_tags", request.meta().risk_tags_size())) return reason;
     if (auto reason = size_rejection("meta.requires", request.meta().requires__size())) return reason;
-    return size_rejection("labels", request.labels_size());
+    if (auto reason = size_rejection("labels", request.labels_size())) return reason;
+    return identifier_rejection(request);
 }
 
 std::optional<std::string> tenant_conflict(const cap::JobRequest& request) {
@@ -74,6 +99,10 @@ std::string_view tenant_of(const cap::JobRequest& request) {
     if (const auto field = trim(request.tenant_id()); !field.empty()) return field;
     if (const auto env = tenant_in_env(request); !env.empty()) return env;
     return kDefaultTenant;
+}
+
+Duration deadline_of(const cap::JobRequest& request) {
+    return bounded(std::chrono::milliseconds(std::max<std::int64_t>(request.budget().deadline_ms(), 0)));
 }
 
 void trim_identity(cap::JobRequest& request) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/runtime/time.h"
 #include "engine/wire/fwd.h"
 
 namespace lockstep::engine::wire {
@@ -16,6 +17,10 @@ namespace lockstep::engine::wire {
 /// Most entries in meta.risk_tags, meta.requires and labels; largest token budget. Both are limits of the protocol.
 inline constexpr int kEntriesMax = 1000;
 inline constexpr std::int64_t kTokensMax = 10'000'000'000;
+/// Bytes of an identifier (job, topic, tenant, the name of a label), and of a label's value. No legal use comes near; keys, series
+/// and log lines are made of them.
+inline constexpr std::size_t kIdentifierMax = 1024;
+inline constexpr std::size_t kLabelMax = 16'384;
 
 /// The tenant of jobs that name none.
 inline constexpr std::string_view kDefaultTenant = "default";
@@ -32,6 +37,9 @@ inline constexpr std::string_view kDefaultTenant = "default";
 /// holds for everything that is kept, asked, counted or read for a job.
 /// The result points into the request or to a constant.
 [[nodiscard]] std::string_view tenant_of(const cap::JobRequest& request);
+
+/// The time that a request gives its job from its submission on; zero: any. Beyond ten years counts as ten years.
+[[nodiscard]] Duration deadline_of(const cap::JobRequest& request);
 
 /// Trims job id and topic in place, as the request path does once a request is sound. Either may become empty by it.
 void trim_identity(cap::JobRequest& request);

@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine::wire {
 namespace {
+
+constexpr std::int64_t kTenYears = 315'360'000'000;  // ms
 
 cap::JobRequest sound_request() {
     cap::JobRequest job;
@@ -79,6 +83,39 @@ TEST(Validation, ARequestsListsAreBounded) {
                   for (int i = 0; i < 1001; ++i) job.mutable_meta()->add_requires_("t");
               }),
               "meta.requires has 1001 entries, at most 1000 are allowed");
+}
+
+TEST(Validation, IdentifiersAndLabelsAreBounded) {
+    const std::string longest(kIdentifierMax, 'x');
+    const std::string longer = longest + 'x';
+    EXPECT_EQ(request_after([&](auto& job) { job.set_job_id(longest); }), "");
+    EXPECT_EQ(request_after([&](auto& job) { job.set_job_id(longer); }),
+              "job_id has 1025 bytes, at most 1024 are allowed");
+    EXPECT_EQ(request_after([&](auto& job) { job.set_topic(longer); }),
+              "topic has 1025 bytes, at most 1024 are allowed");
+    EXPECT_EQ(request_after([&](auto& job) { (*job.mutable_env())["tenant_id"] = longer; }),
+              "tenant_id has 1025 bytes, at most 1024 are allowed");
+    EXPECT_EQ(request_after([&](auto& job) { (*job.mutable_labels())[longer] = ""; }),
+              "the name of a label has 1025 bytes, at most 1024 are allowed");
+    EXPECT_EQ(request_after([&](auto& job) {
+                  for (const char* name : {"b", "a", "c"})
+                      (*job.mutable_labels())[name] = std::string(kLabelMax + 1, 'x');
+              }),
+              "label a has 16385 bytes, at most 16384 are allowed");
+}
+
+TEST(Validation, ADeadlineBeyondTenYearsCountsAsTenYears) {
+    auto job = sound_request();
+    EXPECT_EQ(deadline_of(job), Duration{0});
+    for (const std::int64_t ms : {kTenYears + 1, std::numeric_limits<std::int64_t>::max()}) {
+        job.mutable_budget()->set_deadline_ms(ms);
+        EXPECT_EQ(rejection(job), std::nullopt);
+        EXPECT_EQ(deadline_of(job), std::chrono::milliseconds(kTenYears));
+    }
+    job.mutable_budget()->set_deadline_ms(std::numeric_limits<std::int64_t>::min());
+    EXPECT_EQ(deadline_of(job), Duration{0});
+    job.mutable_budget()->set_deadline_ms(1500);
+    EXPECT_EQ(deadline_of(job), std::chrono::milliseconds(1500));
 }
 
 // VALID-03, VALID-04

@@ -7,6 +7,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/validation.h"
 #include "fakes/gateway/record_fields.h"
 #include "fakes/gateway/scripts/gateway_cancel.lua.h"
 #include "fakes/gateway/scripts/gateway_set_state.lua.h"
@@ -104,8 +105,8 @@ engine::Task<JobRecords::Outcome> JobRecords::write_details(cap::JobRequest requ
     const std::string meta = records::meta_key(job);
     const std::string ttl = text(lifetimes_.metadata);
     std::vector<RedisCommand> details{records::set_meta(request), {"EXPIRE", meta, ttl}};
-    if (const std::int64_t budget = request.budget().deadline_ms(); budget > 0) {
-        const std::string due = records::micros(world_.wall(node_) + std::chrono::milliseconds{budget});
+    if (const engine::Duration budget = engine::wire::deadline_of(request); budget > engine::Duration{0}) {
+        const std::string due = records::micros(world_.wall(node_) + budget);
         details.push_back({"HSET", meta, "deadline_unix", due});
         details.push_back({"ZADD", "job:deadline", due, job});
     }

@@ -17,7 +17,8 @@ constexpr std::string_view kHead =
     "force\n"
     "and where each value comes from, `lockstepd --check` reports every mistake. Durations are written `500ms`, `30s`, "
     "`1h30m`;\n"
-    "true and false also `1`, `yes`, `y`, `on` and `0`, `no`, `n`, `off`. An empty variable is an unset one.\n\n"
+    "true and false also `1`, `yes`, `y`, `on` and `0`, `no`, `n`, `off`. An empty variable is an unset one.\n"
+    "No duration is above ten years (`87600h`), and no whole number above a billion, of bytes and bits above 10^12.\n\n"
     "Where *or a file* stands, `NAME_FILE` may name a file that holds the value, and a credential of systemd of that "
     "name is\n"
     "the value. For files a credential of the variable's name is the path.\n";

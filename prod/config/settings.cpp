@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/config/relations.h"
+#include "engine/expression/utf8.h"
 #include "engine/wire/text.h"
 #include "prod/config/kernel_target.h"
 #include "prod/config/known_variables.h"
@@ -49,6 +50,7 @@ public:
 
     void read() {
         for (auto& mistaken : unsupported_variables(env_)) mistake(std::move(mistaken));
+        read_texts();
         read_tunables();
         read_documented_tunables();
         read_modes();
@@ -67,6 +69,17 @@ public:
     }
 
 private:
+    /// What is no UTF-8 could stand in no log line, series or document. Paths and secrets are any bytes.
+    void read_texts() {
+        for (const auto& [name, value] : env_.all()) {
+            const Variable* row = find_variable(name);
+            const bool path_or_secret =
+                row == nullptr || row->kind == VariableKind::path || row->kind == VariableKind::secret;
+            if (!path_or_secret && engine::not_utf8(value) != std::string_view::npos)
+                mistake(fmt::format("{}: expected UTF-8", name));
+        }
+    }
+
     void read_tunables() {
         for (const auto& [name, value] : env_.all()) {
             if (!name.starts_with(kTunablePrefix) || value.empty()) continue;
@@ -100,9 +113,9 @@ private:
         span("REDIS_DATA_TTL_SECONDS", "REDIS_DATA_TTL", t.data_ttl);
         span("JOB_META_TTL_SECONDS", "JOB_META_TTL", t.job_meta_ttl);
         std::int64_t days = 0;
-        count("CORDUM_DLQ_ENTRY_TTL_DAYS", "day", days);
+        count("CORDUM_DLQ_ENTRY_TTL_DAYS", days);
         if (days > 0) t.dlq_entry_ttl = std::chrono::hours(24) * days;
-        count("SCHEDULER_DLQ_MAX_SIZE", "entry", t.dlq_max_size);
+        count("SCHEDULER_DLQ_MAX_SIZE", t.dlq_max_size);
         Duration idempotency = kIdempotencyTtl;
         duration("CORDUM_IDEMPOTENCY_TTL", idempotency);
         if (idempotency != kIdempotencyTtl)
@@ -111,10 +124,10 @@ private:
         duration("SCHEDULER_CONFIG_RELOAD_INTERVAL", t.config_reload_interval);
         duration("WORKER_SNAPSHOT_INTERVAL", t.snapshot_interval);
         duration("WORKFLOW_ENGINE_SCAN_INTERVAL", t.wf_scan_interval);
-        count("WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "run", t.wf_run_scan_limit);
-        count("WORKFLOW_FOREACH_MAX_ITEMS", "item", t.wf_foreach_max_items);
-        count("WORKFLOW_EXPR_MAX_LENGTH", "byte", t.wf_expr_max_length);
-        count("WORKFLOW_EXPR_MAX_RESULT_ITEMS", "item", t.wf_expr_max_result_items);
+        count("WORKFLOW_ENGINE_RUN_SCAN_LIMIT", t.wf_run_scan_limit);
+        count("WORKFLOW_FOREACH_MAX_ITEMS", t.wf_foreach_max_items);
+        count("WORKFLOW_EXPR_MAX_LENGTH", t.wf_expr_max_length);
+        count("WORKFLOW_EXPR_MAX_RESULT_ITEMS", t.wf_expr_max_result_items);
     }
 
     void read_modes() {
@@ -212,7 +225,7 @@ private:
                 "NATS_USE_JETSTREAM is off: messages are delivered at most once, a crash loses what was in flight");
         duration("NATS_JS_MAX_AGE", nats.max_age);
         std::int64_t replicas = nats.replicas;
-        count("NATS_JS_REPLICAS", "server", replicas);
+        count("NATS_JS_REPLICAS", replicas);
         nats.replicas = static_cast<int>(replicas);
         if (nats.user.empty() != nats.password.empty())
             settings_.warnings.emplace_back(

@@ -1,10 +1,16 @@
 #include "prod/config/settings.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <fstream>
 
+#include "engine/config/relations.h"
+#include "engine/expression/utf8.h"
+#include "engine/testing/hostile_text.h"
 #include "fakes/testing/server_process.h"
+#include "prod/config/known_variables.h"
+#include "prod/config/variables.h"
 
 namespace lockstep::prod {
 namespace {
@@ -113,7 +119,7 @@ TEST(Settings, TakeTheWorkflowEnginesVariables) {
     EXPECT_EQ(settings({})->workflow.http_address, ":9093");
     EXPECT_FALSE(settings({})->workflow.beside_others);
     EXPECT_EQ(error_of({{"WORKFLOW_ENGINE_RUN_SCAN_LIMIT", "0"}}),
-              "WORKFLOW_ENGINE_RUN_SCAN_LIMIT: expected at least 1 run, got 0");
+              "WORKFLOW_ENGINE_RUN_SCAN_LIMIT: expected from 1 to 1000000000, got 0");
     EXPECT_TRUE(
         mentions(error_of({{"WORKFLOW_ENGINE_HTTP_ADDR", "9093"}}), "WORKFLOW_ENGINE_HTTP_ADDR: expected host"));
     EXPECT_TRUE(mentions(error_of({{"WORKFLOW_ENGINE_SCAN_INTERVAL", "0s"}}), "WORKFLOW_ENGINE_SCAN_INTERVAL"));
@@ -442,6 +448,46 @@ TEST(ProductionMode, AsksOfAClientOnlyWhatConcernsTheServers) {
 TEST(ProductionMode, NeverRepeatsAPassword) {
     const std::string error = error_of(production_but({{"NATS_URL", "nats://me:hunter2@nats:4222"}}));
     EXPECT_FALSE(mentions(error, "hunter2")) << error;
+}
+
+/// Every variable that lockstepd reads: the documented ones and those of the tunables.
+std::vector<std::string> all_variables() {
+    std::vector<std::string> names;
+    for (const Variable& one : variable_table()) names.emplace_back(one.name);
+    for (const engine::TunableInfo& info : engine::tunable_table()) names.push_back(tunable_variable(info.name));
+    return names;
+}
+
+RC_GTEST_PROP(Settings, TakeAnyTextInAnyVariableOrRefuseItWithASentence, ()) {
+    const std::vector<std::string> names = all_variables();
+    const std::string value = *engine::testing::hostile_text();
+    for (int i = 0; i < 10; ++i) {
+        const std::string& name = names[*rc::gen::inRange<std::size_t>(0, names.size())];
+        const auto read = settings({{name, value}});
+        if (!read) {
+            RC_ASSERT(mentions(read.error(), ": ") || mentions(read.error(), name));
+            continue;
+        }
+        for (const engine::Relation& relation : engine::relations())
+            RC_ASSERT(relation.severity == engine::Relation::Severity::warn || relation.holds(read->tunables));
+        const Variable* row = find_variable(name);
+        const bool any_bytes = row != nullptr && (row->kind == VariableKind::path || row->kind == VariableKind::secret);
+        RC_ASSERT(any_bytes || engine::not_utf8(value) == std::string_view::npos);
+    }
+}
+
+TEST(Settings, RefuseWhatIsNoUtf8AndNumbersBeyondTheirRangeByName) {
+    for (const Variable& one : variable_table()) {
+        if (one.kind == VariableKind::path || one.kind == VariableKind::secret) continue;
+        EXPECT_TRUE(mentions(error_of({{std::string(one.name), "x\xff"}}), std::string(one.name) + ": expected UTF-8"))
+            << one.name;
+    }
+    EXPECT_TRUE(mentions(error_of({{"SCHEDULER_DLQ_MAX_SIZE", "9223372036854775807"}}),
+                         "SCHEDULER_DLQ_MAX_SIZE: expected from 1 to 1000000000, got 9223372036854775807"));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_BUS_MAX_DELIVER", "4294967297"}}),
+                         "LOCKSTEP_BUS_MAX_DELIVER: expected a whole number"));
+    EXPECT_TRUE(mentions(error_of({{"LOCKSTEP_RUNNING_TIMEOUT", "87601h"}}),
+                         "LOCKSTEP_RUNNING_TIMEOUT: expected at most ten years"));
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <array>
 #include <charconv>
 
+#include "engine/config/tunable_minimum.h"
 #include "engine/config/tunables.h"
+#include "engine/runtime/span.h"
 #include "engine/wire/text.h"
 #include "prod/config/variables.h"
 
@@ -34,9 +36,9 @@ void ValueReader::duration(std::string_view name, Duration& target) {
     const auto parsed = engine::parse_duration(*text);
     if (!parsed)
         mistake(fmt::format("{}: {}", name, parsed.error()));
-    else if (*parsed < least || *parsed > kSpanMax)
+    else if (*parsed < least)
         mistake(fmt::format("{}: expected from {} to {}, got {}", name, engine::format_duration(least),
-                            engine::format_duration(kSpanMax), *text));
+                            engine::format_duration(engine::kSpanMax), *text));
     else
         target = *parsed;
 }
@@ -53,21 +55,21 @@ std::optional<std::int64_t> ValueReader::whole(std::string_view name) {
     return value;
 }
 
-void ValueReader::count(std::string_view name, std::string_view unit, std::int64_t& target) {
+void ValueReader::count(std::string_view name, std::int64_t& target) {
     const auto value = whole(name);
     if (!value) return;
     const Variable& row = variable(name);
-    if (row.most > 0 && (*value < row.least || *value > row.most))
-        mistake(fmt::format("{}: expected from {} to {}, got {}", name, row.least, row.most, *value));
-    else if (*value < row.least)
-        mistake(fmt::format("{}: expected at least {} {}, got {}", name, row.least, unit, *value));
+    const engine::TunableInfo* info = engine::find_tunable(row.tunable);
+    const std::int64_t most = row.most > 0 || info == nullptr ? row.most : engine::most_count_of(*info);
+    if (*value < row.least || *value > most)
+        mistake(fmt::format("{}: expected from {} to {}, got {}", name, row.least, most, *value));
     else
         target = *value;
 }
 
 void ValueReader::span(std::string_view seconds_name, std::string_view duration_name, Duration& target) {
     if (const auto seconds = whole(seconds_name)) {
-        if (*seconds > std::chrono::duration_cast<std::chrono::seconds>(kSpanMax).count())
+        if (*seconds > std::chrono::duration_cast<std::chrono::seconds>(engine::kSpanMax).count())
             mistake(fmt::format("{}: at most ten years, got {} seconds", seconds_name, *seconds));
         else if (*seconds < 1)
             mistake(fmt::format("{}: expected at least 1 second, got {}", seconds_name, *seconds));

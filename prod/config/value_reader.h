@@ -34,8 +34,8 @@ protected:
     void duration(std::string_view name, engine::Duration& target);
     /// Whatever its bounds.
     std::optional<std::int64_t> whole(std::string_view name);
-    /// Within the bounds of its row; `unit` is what it counts.
-    void count(std::string_view name, std::string_view unit, std::int64_t& target);
+    /// Within the bounds of its row, and of its tunable where the row has no upper one.
+    void count(std::string_view name, std::int64_t& target);
     /// Of two variables for one span the one that takes a duration wins over the one that counts seconds.
     void span(std::string_view seconds_name, std::string_view duration_name, engine::Duration& target);
     /// One of its row's words, in any letters; `expected` lists them for people.

@@ -37,11 +37,8 @@ struct Variable {
     std::string_view instead_of{};
     std::span<const std::string_view> words{};
     std::int64_t least = 0, most = 0;  // of a count; most 0: no limit
-    engine::Duration shortest{};       // of a duration; the longest is kSpanMax
+    engine::Duration shortest{};       // of a duration; the longest is ten years
 };
-
-/// Ten years: beyond it a time is a mistake, and nanoseconds would come to their end.
-inline constexpr engine::Duration kSpanMax = std::chrono::hours(24 * 3650);
 
 /// By section, the most important first.
 [[nodiscard]] std::span<const Variable> variable_table();

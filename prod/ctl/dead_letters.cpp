@@ -11,6 +11,7 @@
 #include "engine/store/scripts.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/validation.h"
 #include "prod/ctl/document.h"
 #include "prod/ctl/reason_codes.h"
 #include "prod/ctl/submit.h"
@@ -244,7 +245,7 @@ engine::Task<int> resubmit_letter(Session& session, std::string job, bool as_jso
     options.principal = request->principal_id();
     options.priority = request->priority();
     options.trace = "dlq-retry-" + job;
-    options.budget = std::chrono::milliseconds(request->budget().deadline_ms());
+    options.budget = engine::wire::deadline_of(*request);
     options.capability = request->meta().capability();
     options.required = {request->meta().requires_().begin(), request->meta().requires_().end()};
     options.risk_tags = {request->meta().risk_tags().begin(), request->meta().risk_tags().end()};

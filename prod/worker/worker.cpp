@@ -12,6 +12,7 @@
 #include "engine/runtime/timeout.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 #include "prod/worker/child_process.h"
 
 namespace lockstep::prod {
@@ -222,7 +223,7 @@ engine::Task<cap::JobResult> Worker::execute(const cap::JobRequest& request, std
                            {"CORDUM_JOB_ID=" + request.job_id(), "CORDUM_JOB_TOPIC=" + request.topic()},
                            std::move(output));
         job->interrupt = [&child] { child.terminate(); };
-        const auto limit = std::chrono::milliseconds(request.budget().deadline_ms());
+        const engine::Duration limit = wire::deadline_of(request);
         std::optional<ChildResult> ended;
         if (limit.count() > 0)
             ended = co_await engine::with_deadline(ports_.loop, ports_.clock.in(limit), child.finished());

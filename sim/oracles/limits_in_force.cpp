@@ -26,6 +26,9 @@ using fakes::EventKind;
 using fakes::EventOutcome;
 using fakes::When;
 
+/// Ten years: what a longer limit counts as.
+constexpr std::int64_t kLongestMs = 315'360'000'000;
+
 constexpr std::string_view kLockPrefix = "cordum:scheduler:job:";
 constexpr std::string_view kExceeded = "max_retries_exceeded";
 constexpr std::size_t kAnswersMax = 8;  // of one job
@@ -149,7 +152,7 @@ void LimitsInForce::note_answer(const fakes::Event& event) {
         answer.constrained = response.has_constraints();
         answer.constraints = wire::serialise(response.constraints());
         answer.redaction_level = response.constraints().redaction_level();
-        answer.runtime_ms = std::max<std::int64_t>(0, budgets.max_runtime_ms());
+        answer.runtime_ms = std::clamp<std::int64_t>(budgets.max_runtime_ms(), 0, kLongestMs);
         answer.artifact_bytes = std::max<std::int64_t>(0, budgets.max_artifact_bytes());
         answer.concurrent = std::max<std::int64_t>(0, budgets.max_concurrent_jobs());
         answer.retries = std::max<std::int64_t>(0, budgets.max_retries());
@@ -171,7 +174,7 @@ void LimitsInForce::note_request(Job& job, std::string_view json) {
     if (!request) return;
     job.topic = wire::trim(request->topic());
     job.workflow = request->workflow_id();
-    job.asked_ms = request->budget().deadline_ms();
+    job.asked_ms = std::min(request->budget().deadline_ms(), kLongestMs);
 }
 
 void LimitsInForce::note_take_up(std::string_view name, std::int64_t expires_at) {
@@ -400,7 +403,7 @@ void LimitsInForce::on_letter(fakes::NodeId client, std::string_view name, std::
 
 std::string LimitsInForce::wrong(const cap::JobRequest& sent, const Job& job, const Answer& answer) const {
     const std::int64_t deadline = least_of(job.asked_ms, answer.runtime_ms);
-    if (sent.budget().deadline_ms() != deadline)
+    if (std::min(sent.budget().deadline_ms(), kLongestMs) != deadline)
         return fmt::format("its worker is given {} ms, and its limits are {} ms by its request and {} ms by policy",
                            sent.budget().deadline_ms(), job.asked_ms, answer.runtime_ms);
     const std::pair<const char*, std::string> expected[] = {

@@ -25,6 +25,8 @@ using fakes::When;
 constexpr int kMostEntries = 1000;
 constexpr std::int64_t kMostTokens = 10'000'000'000;
 constexpr int kHighestPriority = 3;
+constexpr std::size_t kLongestName = 1024;
+constexpr std::size_t kLongestLabel = 16'384;
 constexpr std::size_t kContentsMax = 4;  // of one job
 
 std::string_view in_environment(const cap::JobRequest& request) {
@@ -32,11 +34,16 @@ std::string_view in_environment(const cap::JobRequest& request) {
     return found == request.env().end() ? std::string_view() : wire::trim(found->second);
 }
 
-bool names_two_tenants(const cap::JobRequest& request) {
+std::string_view tenant_named_in(const cap::JobRequest& request) {
     const std::string_view field = wire::trim(request.tenant_id());
     const std::string_view environment = in_environment(request);
+    return !field.empty() ? field : !environment.empty() ? environment : "default";
+}
+
+bool names_two_tenants(const cap::JobRequest& request) {
+    const std::string_view environment = in_environment(request);
     const std::string_view metadata = wire::trim(request.meta().tenant_id());
-    const std::string_view tenant = !field.empty() ? field : !environment.empty() ? environment : "default";
+    const std::string_view tenant = tenant_named_in(request);
     return (!environment.empty() && environment != tenant) || (!metadata.empty() && metadata != tenant);
 }
 
@@ -55,6 +62,10 @@ std::string_view flaw_of(const cap::JobRequest& request) {
     if (request.meta().risk_tags_size() > kMostEntries || request.meta().requires__size() > kMostEntries ||
         request.labels_size() > kMostEntries)
         return "it has more than 1000 entries";
+    if (std::max({request.job_id().size(), request.topic().size(), tenant_named_in(request).size()}) > kLongestName)
+        return "one of its identifiers is too long";
+    for (const auto& [name, value] : request.labels())
+        if (name.size() > kLongestName || value.size() > kLongestLabel) return "one of its labels is too long";
     return {};
 }
 

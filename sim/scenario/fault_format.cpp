@@ -120,9 +120,10 @@ Shape tunable(const engine::TunableInfo& info) {
                                                                  : duration();
         }
         Shape operator()(std::int64_t engine::Tunables::*) const {
-            return integer(static_cast<double>(engine::least_count_of(info)), 1e15);
+            return integer(static_cast<double>(engine::least_count_of(info)),
+                           static_cast<double>(engine::most_count_of(info)));
         }
-        Shape operator()(double engine::Tunables::*) const { return number(0); }
+        Shape operator()(double engine::Tunables::*) const { return number(0, engine::kNumberMax); }
         Shape operator()(bool engine::Tunables::*) const { return flag(); }
         Shape operator()(std::string engine::Tunables::*) const {
             return info.choices.empty() ? text() : word({info.choices.begin(), info.choices.end()});
