@@ -8,11 +8,13 @@ namespace lockstep::engine {
 
 Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& entropy) {
     const std::int64_t doublings = std::clamp<std::int64_t>(attempt, 0, 62);
-    // Compared before it is doubled, so that nothing overflows.
-    const bool capped = tunables.backoff_base.count() > tunables.backoff_max.count() >> doublings;
-    const Duration grown = capped ? tunables.backoff_max : tunables.backoff_base * (std::int64_t{1} << doublings);
     const auto jitter_range = static_cast<std::uint64_t>(std::max<std::int64_t>(tunables.backoff_jitter.count(), 0));
     const Duration jitter{jitter_range == 0 ? 0 : static_cast<std::int64_t>(entropy.below(jitter_range))};
+    // Compared before it is doubled, so that nothing overflows. An addition would be cut off by the cap, and all jobs would
+    // come back at the same instant: there the jitter is taken off.
+    const bool capped = tunables.backoff_base.count() > (tunables.backoff_max.count() - 1) >> doublings;
+    if (capped) return std::max(tunables.backoff_max - jitter, Duration{0});
+    const Duration grown = tunables.backoff_base * (std::int64_t{1} << doublings);
     INVARIANT(grown + jitter >= Duration{0}, "try {} comes {} ns after now", attempt, (grown + jitter).count());
     return std::min(grown + jitter, tunables.backoff_max);
 }

@@ -1,5 +1,5 @@
-// The delay before the next scheduling try (wire.md 4.1):
-//   min(base * 2^attempt + jitter, max), jitter uniform in [0, backoff_jitter).
+// The delay before the next scheduling try (wire.md 4.1), jitter uniform in [0, backoff_jitter):
+//   min(base * 2^attempt + jitter, max) while base * 2^attempt is below max; max - jitter, 0 at least, from there on.
 #pragma once
 
 #include "engine/config/tunables.h"

@@ -29,17 +29,36 @@ TEST_F(Backoff, DoublesFromOneSecondWithUpToHalfASecondOfJitter) {
 }
 
 // BACK-03
-TEST_F(Backoff, NeverExceedsThirtySecondsJitterIncluded) {
-    for (const std::int64_t attempt : {5, 6, 10, 11, 49, 63, 64, 1'000'000}) EXPECT_EQ(delay(attempt), 30s) << attempt;
+TEST_F(Backoff, TakesTheJitterOffThirtySecondsFromTheFifthTryOn) {
+    for (const std::int64_t attempt : {5, 6, 10, 11, 49, 63, 64, 1'000'000}) {
+        for (int i = 0; i < 200; ++i) {
+            const Duration drawn = delay(attempt);
+            EXPECT_GT(drawn, 29500ms) << attempt;
+            EXPECT_LE(drawn, 30s) << attempt;
+        }
+    }
 }
 
 // BACK-04
 TEST_F(Backoff, DelaysOfTheSameTryDiffer) {
-    for (int attempt = 0; attempt <= 4; ++attempt) {
+    for (const std::int64_t attempt : {0, 1, 2, 3, 4, 5, 10, 49, 1'000'000}) {
         std::set<Duration> drawn;
         for (int i = 0; i < 20; ++i) drawn.insert(delay(attempt));
         EXPECT_GT(drawn.size(), 1u) << attempt;
     }
+}
+
+TEST_F(Backoff, IsNeverNegativeWhereTheJitterIsLongerThanTheLongestDelay) {
+    tunables.backoff_base = 100ms;
+    tunables.backoff_max = 100ms;
+    bool zero = false, more = false;
+    for (int i = 0; i < 200; ++i) {
+        const Duration drawn = delay(3);
+        EXPECT_GE(drawn, 0ms);
+        EXPECT_LE(drawn, 100ms);
+        (drawn == 0ms ? zero : more) = true;
+    }
+    EXPECT_TRUE(zero && more);
 }
 
 TEST_F(Backoff, ANegativeTryCountsAsNone) {

@@ -221,9 +221,11 @@ void RetryBounds::on_nak(const fakes::Event& event) {
         return;
     }
     const bool certain = std::ranges::count_if(*looks, allowing) == 1;
-    if (certain && first->outcome == Look::Outcome::failed && delay >= first->least &&
-        first->least + tunables_.backoff_jitter <= tunables_.backoff_max)
-        jitters_.push_back(delay - first->least);
+    if (certain && first->outcome == Look::Outcome::failed && delay >= first->least && delay <= first->most &&
+        first->most - first->least == tunables_.backoff_jitter) {
+        const engine::Duration grown = without_jitter(first->tries - 1);
+        jitters_.push_back(delay >= grown ? delay - grown : grown - delay);
+    }
     OpenLooks::end_one(*looks, delay);
 }
 
@@ -256,15 +258,20 @@ void RetryBounds::at_rest(const RestView&) {
     if (all_equal) violated({}, {}, fmt::format("{} delays carry the same jitter", jitters_.size()));
 }
 
-engine::Duration RetryBounds::shortest(std::int64_t number) const {
+engine::Duration RetryBounds::without_jitter(std::int64_t number) const {
     engine::Duration grown = tunables_.backoff_base;
     for (std::int64_t i = 0; i < number && grown > engine::Duration{0} && grown < tunables_.backoff_max; ++i)
         grown *= 2;
     return std::min(grown, tunables_.backoff_max);
 }
 
+engine::Duration RetryBounds::shortest(std::int64_t number) const {
+    const engine::Duration grown = without_jitter(number);
+    return grown < tunables_.backoff_max ? grown : std::max(grown - tunables_.backoff_jitter, engine::Duration{0});
+}
+
 engine::Duration RetryBounds::longest(std::int64_t number) const {
-    return std::min(shortest(number) + tunables_.backoff_jitter, tunables_.backoff_max);
+    return std::min(without_jitter(number) + tunables_.backoff_jitter, tunables_.backoff_max);
 }
 
 }  // namespace lockstep::sim

@@ -1,5 +1,5 @@
-// retry_bounds: a try that found no worker is followed by another one after min(base * 2^n + jitter, max), jitter uniform in
-// [0, backoff_jitter), and there are no more than max_scheduling_retries of them. Whoever takes a dispatch back and lets
+// retry_bounds: a try that found no worker is followed by another one after min(base * 2^n + jitter, max), or max - jitter where
+// base * 2^n reaches max, jitter uniform in [0, backoff_jitter), and there are no more than max_scheduling_retries of them. Whoever takes a dispatch back and lets
 // go of the job puts it off.
 //
 // Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`). A job that
@@ -74,6 +74,7 @@ private:
     /// Nothing: the store may count the delay from another time than we do, or has forgotten it.
     [[nodiscard]] std::optional<engine::Duration> passed_since(const FailedTry& failed) const;
     [[nodiscard]] Look look_at(const Job& job) const;
+    [[nodiscard]] engine::Duration without_jitter(std::int64_t number) const;
     [[nodiscard]] engine::Duration shortest(std::int64_t number) const;
     [[nodiscard]] engine::Duration longest(std::int64_t number) const;
 

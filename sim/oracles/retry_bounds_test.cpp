@@ -133,6 +133,36 @@ TEST_F(RetryBoundsTest, ADelayLiesWithinTheBoundsOfItsTry) {
     EXPECT_EQ(oracle.exercised(), 3U);
 }
 
+TEST_F(RetryBoundsTest, TheJitterIsTakenOffTheLongestDelay) {
+    attempts = 7;
+    const auto fail_with = [this](engine::Duration delay) {
+        now += 31s;
+        deliver();
+        look();
+        fail_try();
+        hand_back(delay);
+    };
+    fail_with(29600ms);
+    fail_with(30s);
+    EXPECT_THAT(judge.found, IsEmpty());
+    fail_with(29300ms);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and the bounds are 29500 and 30000 ms")));
+}
+
+TEST_F(RetryBoundsTest, LongestDelaysThatAreAllEqualAreNotSpread) {
+    attempts = 7;
+    for (int i = 0; i < 6; ++i) {
+        now += 31s;
+        deliver();
+        look();
+        fail_try();
+        hand_back(30s);
+    }
+    EXPECT_THAT(judge.found, IsEmpty());
+    oracle.at_rest({.redis = fakes::redis::Keyspace{}});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("6 delays carry the same jitter")));
+}
+
 class DelayOfOneDelivery : public RetryBoundsTest, public ::testing::WithParamInterface<std::chrono::milliseconds> {};
 
 TEST_P(DelayOfOneDelivery, IsWrongOutsideTheBoundsOfItsTry) {
