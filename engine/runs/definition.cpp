@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -43,6 +45,23 @@ constexpr std::array<TypeName, 11> kTypeNames{{{"worker", StepType::job},
 
 constexpr std::size_t kStepIdMax = 64;
 
+/// Nothing for a fraction.
+std::optional<std::int64_t> whole_number(const json& value) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (value.is_number_unsigned())
+        return static_cast<std::int64_t>(std::min<std::uint64_t>(value.get<std::uint64_t>(), kMost));
+    if (value.is_number_integer()) return value.get<std::int64_t>();
+    const auto fraction = value.get<double>();
+    if (std::floor(fraction) != fraction) return std::nullopt;
+    constexpr double kFits = 9e18;
+    if (fraction > kFits) return kMost;
+    if (fraction < -kFits) return std::numeric_limits<std::int64_t>::min();
+    return static_cast<std::int64_t>(fraction);
+}
+
+/// After so many no nearest names are looked for any more: a definition may have as many mistakes as members.
+constexpr std::size_t kSuggestionsMax = 20;
+
 /// Reads one object, and notes each member that has another type than its own.
 class Members {
 public:
@@ -52,16 +71,41 @@ public:
     void text(const char* name, std::string& into) const {
         if (const json* value = find(name, &json::is_string, "a text")) into = value->get<std::string>();
     }
-    /// Whole and not negative.
-    void count(const char* name, std::int64_t& into) const {
-        const json* value = find(name, &json::is_number_integer, "a whole number");
-        if (value == nullptr) return;
-        into = value->get<std::int64_t>();
-        if (into < 0) mistake(name, "expected a number that is not negative");
+    /// A whole number; one that 64 bits cannot hold is the nearest that they can. Nothing where there is none.
+    [[nodiscard]] std::optional<std::int64_t> whole(const char* name) const {
+        const json* value = find(name, &json::is_number, "a whole number");
+        if (value == nullptr) return std::nullopt;
+        const auto number = whole_number(*value);
+        if (!number) mistake(name, fmt::format("expected a whole number, got {}", value->dump()));
+        return number;
     }
-    void integer(const char* name, std::int64_t& into) const {
-        if (const json* value = find(name, &json::is_number_integer, "a whole number"))
-            into = value->get<std::int64_t>();
+    /// Seconds. Above ten years they count as ten years, which `capped` takes down; below zero the member is unfit.
+    void seconds(const char* name, std::int64_t& into, std::vector<DefinitionMistake>& capped,
+                 std::vector<DefinitionMistake>& unfit) const {
+        const auto number = whole(name);
+        if (!number) return;
+        const std::string written = object_.find(name)->dump();
+        into = std::clamp<std::int64_t>(*number, 0, kDurationSecMax);
+        if (*number > kDurationSecMax)
+            capped.push_back({child_pointer(pointer_, name),
+                              fmt::format("{} is {}, and counts as {} (ten years), the most that there is", name,
+                                          written, kDurationSecMax)});
+        if (*number < 0)
+            unfit.push_back({child_pointer(pointer_, name), out_of_range(name, written, 0, kDurationSecMax)});
+    }
+    /// What is neither a number in range nor a template is unfit.
+    void count(const char* name, StepCount& into, std::int64_t least, std::int64_t most,
+               std::vector<DefinitionMistake>& unfit) const {
+        const auto found = object_.find(name);
+        if (found == object_.end() || found->is_null()) return;
+        if (found->is_string() && wire::trim(found->get_ref<const std::string&>()).starts_with("${")) {
+            into.expression = found->get<std::string>();
+            return;
+        }
+        const auto number = found->is_number() ? whole_number(*found) : std::nullopt;
+        into.value = number.value_or(0);
+        if (!number || *number < least || *number > most)
+            unfit.push_back({child_pointer(pointer_, name), out_of_range(name, found->dump(), least, most)});
     }
     void number(const char* name, double& into) const {
         if (const json* value = find(name, &json::is_number, "a number")) into = value->get<double>();
@@ -121,23 +165,33 @@ public:
         }
         read_head();
         read_steps();
+        link();
         for (const auto& [id, step] : definition_.steps) {
             check_names(step);
             check_bodies(step);
+            check_children(step);
         }
+        if (limits_.strict) refuse_what_is_out_of_range();
         if (mistakes_.empty()) check_cycles();
         if (!mistakes_.empty()) return tl::make_unexpected(std::move(mistakes_));
         return std::move(definition_);
     }
 
 private:
+    void refuse_what_is_out_of_range() {
+        mistakes_.insert(mistakes_.end(), definition_.capped.begin(), definition_.capped.end());
+        for (const auto& [id, step] : definition_.steps)
+            mistakes_.insert(mistakes_.end(), step.unfit.begin(), step.unfit.end());
+    }
+
     void read_head() {
         const Members members(document_, "", mistakes_);
         members.text("id", definition_.id);
         members.text("org_id", definition_.org_id);
         members.text("team_id", definition_.team_id);
         members.text("name", definition_.name);
-        members.count("timeout_sec", definition_.timeout_sec);
+        // A run has no step that could fail for it.
+        members.seconds("timeout_sec", definition_.timeout_sec, definition_.capped, mistakes_);
         members.object("config", definition_.config);
         members.object("input_schema", definition_.input_schema);
         check_schema("/input_schema", definition_.input_schema);
@@ -183,7 +237,8 @@ private:
         members.texts("depends_on", step.depends_on);
         members.text("condition", step.condition);
         members.text("for_each", step.for_each);
-        members.count("max_parallel", step.max_parallel);
+        members.count("max_parallel", step.max_parallel, 0, kCountMax, step.unfit);
+        check_expression(members.pointer() + "/max_parallel", step.max_parallel.expression);
         members.object("input", step.input);
         members.object("input_schema", step.input_schema);
         members.object("output_schema", step.output_schema);
@@ -191,23 +246,28 @@ private:
         members.text("result_data_path", step.result_data_path);
         members.object("meta", step.meta);
         members.text("on_error", step.on_error);
-        members.count("timeout_sec", step.timeout_sec);
-        members.integer("delay_sec", step.delay_sec);
+        members.seconds("timeout_sec", step.timeout_sec, definition_.capped, step.unfit);
+        members.seconds("delay_sec", step.delay_sec, definition_.capped, step.unfit);
         members.text("delay_until", step.delay_until);
         members.labels("route_labels", step.route_labels);
         members.object("compensation", step.compensation);
         json retry;
         members.object("retry", retry);
-        if (!retry.is_null()) read_retry(Members(retry, members.pointer() + "/retry", mistakes_), step.retry);
+        if (!retry.is_null()) read_retry(Members(retry, members.pointer() + "/retry", mistakes_), step);
         take_configured_compensation(step);
         check_step(step, members);
         return step;
     }
 
-    static void read_retry(const Members& members, StepRetry& retry) {
-        members.count("max_retries", retry.max_retries);
-        members.count("initial_backoff_sec", retry.initial_backoff_sec);
-        members.count("max_backoff_sec", retry.max_backoff_sec);
+    void read_retry(const Members& members, StepDefinition& step) {
+        StepRetry& retry = step.retry;
+        const auto retries = members.whole("max_retries");
+        retry.max_retries = retries.value_or(0);
+        if (retry.max_retries < 0 || retry.max_retries > kCountMax)
+            step.unfit.push_back({members.pointer() + "/max_retries",
+                                  out_of_range("max_retries", std::to_string(retry.max_retries), 0, kCountMax)});
+        members.seconds("initial_backoff_sec", retry.initial_backoff_sec, definition_.capped, step.unfit);
+        members.seconds("max_backoff_sec", retry.max_backoff_sec, definition_.capped, step.unfit);
         members.number("multiplier", retry.multiplier);
     }
 
@@ -226,7 +286,6 @@ private:
         check_templates(members.pointer() + "/input", step.input);
         check_schema(members.pointer() + "/input_schema", step.input_schema);
         check_schema(members.pointer() + "/output_schema", step.output_schema);
-        if (step.delay_sec < 0) members.mistake("delay_sec", "expected a number that is not negative");
         if (!step.delay_until.empty() && !parse_rfc3339(step.delay_until))
             members.mistake("delay_until", fmt::format("\"{}\" is no time as in RFC 3339", step.delay_until));
         if (!step.compensation.is_null()) {
@@ -239,8 +298,17 @@ private:
         }
         if (step.type == StepType::parallel) read_parallel(step, members);
         if (step.type == StepType::loop) read_loop(step, members);
+        if (step.type == StepType::choice) read_choice(step);
+        if (!step.for_each.empty() && step.type != StepType::job)
+            members.mistake("for_each", fmt::format("only jobs run once for each item, and this is a step of type {}",
+                                                    step.type_name));
         if (step.type == StepType::subworkflow && at_path(step.input, "workflow_id").is_null())
             members.mistake("input", "a subworkflow says in `input.workflow_id` which workflow it starts");
+    }
+
+    [[nodiscard]] Members input_of(const StepDefinition& step, const Members& members) {
+        static const json kNone = json::object();
+        return {step.input.is_object() ? step.input : kNone, members.pointer() + "/input", mistakes_};
     }
 
     void read_parallel(StepDefinition& step, const Members& members) {
@@ -252,12 +320,15 @@ private:
         if (step.parallel_steps.empty() || step.parallel_steps.size() != steps.size())
             members.mistake("input", "a parallel step names its steps in `input.steps`, a list of texts");
         const json& strategy = at_path(step.input, "strategy");
+        if (strategy.is_string()) step.strategy = strategy.get<std::string>();
         if (!strategy.is_null() && strategy != "all" && strategy != "any" && strategy != "n_of_m")
             members.mistake("input", "the strategy is all, any or n_of_m");
-        const json& required = at_path(step.input, "required");
-        if (strategy == "n_of_m" && (!required.is_number_integer() || required.get<std::int64_t>() < 1 ||
-                                     required.get<std::int64_t>() > static_cast<std::int64_t>(steps.size())))
+        if (strategy != "n_of_m") return;
+        const Members input = input_of(step, members);
+        const auto most = static_cast<std::int64_t>(step.parallel_steps.size());
+        if (at_path(step.input, "required").is_null())
             members.mistake("input", "n_of_m says in `input.required` how many of its steps must succeed");
+        input.count("required", step.required, 1, most, step.unfit);
     }
 
     void read_loop(StepDefinition& step, const Members& members) {
@@ -266,10 +337,42 @@ private:
             step.body_step = body.get<std::string>();
         else
             members.mistake("input", "a loop names its step in `input.body_step`");
+        if (!at_path(step.input, "max_iterations").is_null())
+            input_of(step, members).count("max_iterations", step.max_iterations.emplace(), 0, kCountMax, step.unfit);
         for (const char* name : {"condition", "while", "until"}) {
             const json& expression = at_path(step.input, name);
             if (expression.is_string())
                 check_expression(members.pointer() + "/input/" + name, expression.get<std::string>());
+        }
+    }
+
+    static void read_choice(StepDefinition& step) {
+        const auto add = [&step](const json& target) {
+            for (std::string& name : targets_of(target)) step.targets.insert(std::move(name));
+        };
+        add(at_path(step.input, "default"));
+        const json& cases = at_path(step.input, "cases");
+        if (!cases.is_array() && !cases.is_object()) return;
+        for (const json& one : cases) {
+            if (!one.is_object()) add(one);
+            for (const char* name : {"next", "step", "target"}) add(at_path(one, name));
+        }
+    }
+
+    /// Notes at each step what others say about it.
+    void link() {
+        for (const auto& [id, step] : definition_.steps) {
+            const auto note = [&](const std::string& name, std::vector<std::string> StepDefinition::* where) {
+                const auto other = definition_.steps.find(name);
+                if (other == definition_.steps.end()) return;
+                auto& names = other->second.*where;
+                if (names.empty() || names.back() != id) names.push_back(id);
+            };
+            for (const std::string& name : step.depends_on) note(name, &StepDefinition::dependents);
+            for (const std::string& name : step.parallel_steps) note(name, &StepDefinition::started_by);
+            for (const std::string& name : step.targets) note(name, &StepDefinition::choices);
+            note(step.on_error, &StepDefinition::callers);
+            note(step.body_step, &StepDefinition::repeated_by);
         }
     }
 
@@ -297,7 +400,8 @@ private:
         const auto exists = [&](const std::string& name, const std::string& pointer) {
             if (definition_.steps.contains(name)) return;
             std::vector<std::string> known;
-            for (const auto& [id, other] : definition_.steps) known.push_back(id);
+            if (mistakes_.size() < kSuggestionsMax)
+                for (const auto& [id, other] : definition_.steps) known.push_back(id);
             mistakes_.push_back(
                 {here + pointer, fmt::format("there is no step \"{}\"{}", name, suggestion(name, known))});
         };
@@ -313,32 +417,45 @@ private:
     /// A loop repeats its body under other names: under its own one it never ends.
     void check_bodies(const StepDefinition& step) {
         for (std::size_t i = 0; i < step.depends_on.size(); ++i) {
-            for (const auto& [id, other] : definition_.steps)
-                if (other.body_step == step.depends_on[i])
-                    mistakes_.push_back(
-                        {fmt::format("{}/depends_on/{}", child_pointer("/steps", step.id), i),
-                         fmt::format("\"{0}\" is what \"{1}\" repeats: expected \"{1}\"", step.depends_on[i], id)});
+            const StepDefinition* other = definition_.step(step.depends_on[i]);
+            if (other == nullptr || other->repeated_by.empty()) continue;
+            mistakes_.push_back({fmt::format("{}/depends_on/{}", child_pointer("/steps", step.id), i),
+                                 fmt::format("\"{0}\" is what \"{1}\" repeats: expected \"{1}\"", step.depends_on[i],
+                                             other->repeated_by.front())});
         }
+    }
+
+    /// Steps that would wait for ever, or be run as something else than they are.
+    void check_children(const StepDefinition& step) {
+        const std::string here = child_pointer("/steps", step.id);
+        const StepDefinition* body = definition_.step(step.body_step);
+        if (body != nullptr && (body->type != StepType::job || !body->for_each.empty()))
+            mistakes_.push_back({here + "/input/body_step",
+                                 fmt::format("a loop repeats a job, and \"{}\" is a step {}", body->id,
+                                             body->for_each.empty() ? "of type " + body->type_name : "for each item")});
+        const StepDefinition* handler = definition_.step(step.on_error);
+        if (handler != nullptr && handler->is_child())
+            mistakes_.push_back(
+                {here + "/on_error",
+                 fmt::format(
+                     "\"{}\" is started by \"{}\": a handler of errors is started by a failure only", handler->id,
+                     handler->started_by.empty() ? handler->repeated_by.front() : handler->started_by.front())});
     }
 
     /// The steps that this one cannot end before: what a choice may send a run on to waits for the choice, and what makes the
     /// failure of one step good waits for that step.
-    [[nodiscard]] std::vector<std::string> waits_for(const StepDefinition& step) const {
+    [[nodiscard]] static std::vector<std::string> waits_for(const StepDefinition& step) {
         std::vector<std::string> others = step.depends_on;
         others.insert(others.end(), step.parallel_steps.begin(), step.parallel_steps.end());
         if (!step.body_step.empty()) others.push_back(step.body_step);
-        std::vector<std::string> callers;
-        for (const auto& [id, other] : definition_.steps) {
-            if (other.type == StepType::choice && names_target(other, step.id)) others.push_back(id);
-            if (other.on_error == step.id) callers.push_back(id);
-        }
-        if (callers.size() == 1) others.push_back(callers.front());
+        others.insert(others.end(), step.choices.begin(), step.choices.end());
+        if (step.callers.size() == 1) others.push_back(step.callers.front());
         return others;
     }
 
     /// Without recursion: a chain may be as long as there are steps.
     void check_cycles() {
-        std::set<std::string> sound;
+        std::set<std::string> sound, on_path;
         for (const auto& [first, unused] : definition_.steps) {
             struct Level {
                 std::string step;
@@ -347,20 +464,22 @@ private:
             std::vector<Level> path;
             const auto enter = [&](const std::string& id) {
                 path.push_back({id, waits_for(definition_.steps.at(id))});
+                on_path.insert(id);
             };
             if (!sound.contains(first)) enter(first);
             while (!path.empty()) {
                 if (path.back().next.empty()) {
                     sound.insert(path.back().step);
+                    on_path.erase(path.back().step);
                     path.pop_back();
                     continue;
                 }
                 const std::string next = std::move(path.back().next.back());
                 path.back().next.pop_back();
-                const auto met = std::ranges::find(path, next, &Level::step);
-                if (met != path.end()) {
+                if (on_path.contains(next)) {
                     std::string circle;
-                    for (auto level = met; level != path.end(); ++level) circle += level->step + " -> ";
+                    for (auto level = std::ranges::find(path, next, &Level::step); level != path.end(); ++level)
+                        circle += level->step + " -> ";
                     mistakes_.push_back({child_pointer("/steps", next), "it waits for itself: " + circle + next});
                     return;
                 }
@@ -383,14 +502,18 @@ const StepDefinition* WorkflowDefinition::step(std::string_view which) const {
 }
 
 bool WorkflowDefinition::is_child(std::string_view which) const {
-    return std::ranges::any_of(steps, [which](const auto& entry) {
-        const StepDefinition& other = entry.second;
-        return other.body_step == which || std::ranges::find(other.parallel_steps, which) != other.parallel_steps.end();
-    });
+    const StepDefinition* found = step(which);
+    return found != nullptr && found->is_child();
 }
 
 bool WorkflowDefinition::handles_errors(std::string_view which) const {
-    return std::ranges::any_of(steps, [which](const auto& entry) { return entry.second.on_error == which; });
+    const StepDefinition* found = step(which);
+    return found != nullptr && !found->callers.empty();
+}
+
+std::string out_of_range(std::string_view name, std::string_view value, std::int64_t least, std::int64_t most) {
+    return fmt::format("{} is {}: expected a whole number from {} to {}{}", name, value, least, most,
+                       most == kDurationSecMax ? " (ten years)" : "");
 }
 
 tl::expected<WorkflowDefinition, std::vector<DefinitionMistake>> read_definition(const json& document,

@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 std::vector<std::string> mistakes_of(const json& document) {
     std::vector<std::string> lines;
-    const auto read = read_definition(document);
+    const auto read = read_definition(document, {.strict = true});
     if (read) return lines;
     for (const DefinitionMistake& mistake : read.error()) lines.push_back(mistake.pointer + ": " + mistake.message);
     return lines;
@@ -46,12 +46,65 @@ TEST(Definition, NamesEveryMistakeAtItsPlace) {
                                {"-b", {{"type", "worker"}}},
                                {"d", {{"type", "delay"}, {"delay_until", "tomorrow"}}}}}}),
                 ElementsAre(HasSubstr("/id: an id has no colon"), HasSubstr("/steps/-b: \"-b\" is no step id"),
-                            HasSubstr("/steps/a/timeout_sec: expected a number that is not negative"),
                             HasSubstr("/steps/a/condition: "),
                             HasSubstr("/steps/d/delay_until: \"tomorrow\" is no time as in RFC 3339"),
-                            HasSubstr("/steps/a/depends_on/0: there is no step \"b\"")));
+                            HasSubstr("/steps/a/depends_on/0: there is no step \"b\""),
+                            "/steps/a/timeout_sec: timeout_sec is -1: expected a whole number from 0 to 315360000 (ten "
+                            "years)"));
     EXPECT_THAT(mistakes_of(json::array()), ElementsAre(": expected an object, got array"));
     EXPECT_THAT(mistakes_of({{"id", "x"}}), ElementsAre("/steps: expected an object with at least one step"));
+}
+
+// D-21
+TEST(Definition, NumbersAreTakenAsTheyAreMeantOrRefusedByName) {
+    const char* text = R"({"id": "wf-1", "timeout_sec": 99999999999999999999, "steps": {
+        "a": {"timeout_sec": 9223372036854775807, "retry": {"max_retries": 1000001, "max_backoff_sec": 400000000}},
+        "b": {"type": "delay", "delay_sec": 18446744073709551615},
+        "c": {"type": "loop", "input": {"body_step": "a", "max_iterations": "3"}},
+        "d": {"for_each": "input.list", "max_parallel": -1, "timeout_sec": 60.0}}})";
+    const auto stored = read_definition(json::parse(text));
+    ASSERT_TRUE(stored) << stored.error().front().message;
+    EXPECT_EQ(stored->timeout_sec, kDurationSecMax);
+    EXPECT_EQ(stored->step("a")->timeout_sec, kDurationSecMax);
+    EXPECT_EQ(stored->step("b")->delay_sec, kDurationSecMax);
+    EXPECT_EQ(stored->step("d")->timeout_sec, 60);
+    EXPECT_EQ(stored->capped.size(), 4u);
+    EXPECT_EQ(stored->step("d")->unfit.front().message,
+              "max_parallel is -1: expected a whole number from 0 to 1000000");
+    EXPECT_THAT(
+        mistakes_of(json::parse(text)),
+        ElementsAre(HasSubstr("/timeout_sec: timeout_sec is 1e+20, and counts as 315360000 (ten years)"),
+                    HasSubstr("/steps/a/timeout_sec: timeout_sec is 9223372036854775807, and counts as"),
+                    HasSubstr("/steps/a/retry/max_backoff_sec: max_backoff_sec is 400000000"),
+                    HasSubstr("/steps/b/delay_sec: delay_sec is 18446744073709551615"),
+                    HasSubstr("/steps/a/retry/max_retries: max_retries is 1000001: expected a whole number from "),
+                    HasSubstr("/steps/c/input/max_iterations: max_iterations is \"3\": expected a whole number"),
+                    HasSubstr("/steps/d/max_parallel: max_parallel is -1")));
+    EXPECT_THAT(mistakes_of({{"id", "wf-1"}, {"timeout_sec", -5}, {"steps", {{"a", {{"timeout_sec", 1.5}}}}}}),
+                ElementsAre(HasSubstr("/timeout_sec: timeout_sec is -5"),
+                            "/steps/a/timeout_sec: expected a whole number, got 1.5"));
+}
+
+TEST(Definition, WhatWouldRunAsSomethingElseOrWaitForEverIsRefused) {
+    EXPECT_THAT(
+        mistakes_of(with_steps({{"ask", {{"type", "approval"}, {"for_each", "input.list"}}},
+                                {"l", {{"type", "loop"}, {"input", {{"body_step", "body"}}}}},
+                                {"body", {{"type", "delay"}}},
+                                {"p", {{"type", "parallel"}, {"input", {{"steps", {"x"}}}}}},
+                                {"x", {{"type", "worker"}}},
+                                {"y", {{"on_error", "x"}}}})),
+        ElementsAre(HasSubstr("/steps/ask/for_each: only jobs run once for each item"),
+                    HasSubstr("/steps/l/input/body_step: a loop repeats a job, and \"body\" is a step of type delay"),
+                    HasSubstr("/steps/y/on_error: \"x\" is started by \"p\"")));
+}
+
+TEST(Definition, OfManyMistakesTheFirstOnesNameTheNearest) {
+    json names = json::array();
+    for (int n = 0; n < 3000; ++n) names.push_back("gone" + std::to_string(n));
+    const auto mistakes = mistakes_of(with_steps({{"a", {{"depends_on", names}}}, {"gone", {{"type", "worker"}}}}));
+    ASSERT_EQ(mistakes.size(), 3000u);
+    EXPECT_THAT(mistakes.front(), HasSubstr("did you mean"));
+    EXPECT_THAT(mistakes.back(), ::testing::Not(HasSubstr("did you mean")));
 }
 
 TEST(Definition, NamesACircleStepByStep) {

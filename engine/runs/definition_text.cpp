@@ -57,7 +57,8 @@ std::string PlacedMistake::describe(std::string_view file) const {
                            : fmt::format("{}: at {}: {}", place, pointer, message);
 }
 
-tl::expected<DefinitionText, Mistakes> read_definition_text(std::string_view text, const DefinitionLimits& limits) {
+tl::expected<DefinitionText, Mistakes> read_definition_text(std::string_view text, const DefinitionLimits& limits,
+                                                            std::optional<WallTime> now) {
     if (text.size() > kDefinitionBytesMax)
         return tl::make_unexpected(
             Mistakes{{0, 0, "", fmt::format("it has {} bytes, of at most {}", text.size(), kDefinitionBytesMax)}});
@@ -73,18 +74,28 @@ tl::expected<DefinitionText, Mistakes> read_definition_text(std::string_view tex
         mistakes.push_back(
             {twice.again.line, twice.again.column, twice.pointer,
              fmt::format("this key stands in the same object twice, first in line {}", twice.first.line)});
-    const auto add = [&](DefinitionMistake mistake) {
+    const auto add_to = [&](Mistakes& list, DefinitionMistake mistake) {
         const Position at = place_of(mistake.pointer, positions);
-        mistakes.push_back({at.line, at.column, std::move(mistake.pointer), std::move(mistake.message)});
+        list.push_back({at.line, at.column, std::move(mistake.pointer), std::move(mistake.message)});
     };
-    for (DefinitionMistake& slip : slips_in(*document)) add(std::move(slip));
+    const auto in_order = [](Mistakes& list) {
+        std::ranges::sort(list, {}, [](const PlacedMistake& mistake) {
+            return std::tie(mistake.line, mistake.column, mistake.pointer, mistake.message);
+        });
+    };
+    for (DefinitionMistake& slip : slips_in(*document)) add_to(mistakes, std::move(slip));
     auto definition = read_definition(*document, limits);
-    if (!definition)
-        for (DefinitionMistake& mistake : definition.error()) add(std::move(mistake));
-    if (mistakes.empty()) return DefinitionText{std::move(*document), std::move(*definition)};
-    std::ranges::sort(mistakes, {}, [](const PlacedMistake& mistake) {
-        return std::tie(mistake.line, mistake.column, mistake.pointer, mistake.message);
-    });
+    Mistakes warnings;
+    if (definition) {
+        DefinitionRemarks remarks = remarks_on(*document, *definition, now);
+        for (DefinitionMistake& refused : remarks.refused) add_to(mistakes, std::move(refused));
+        for (DefinitionMistake& warning : remarks.warnings) add_to(warnings, std::move(warning));
+        in_order(warnings);
+    } else {
+        for (DefinitionMistake& mistake : definition.error()) add_to(mistakes, std::move(mistake));
+    }
+    if (mistakes.empty()) return DefinitionText{std::move(*document), std::move(*definition), std::move(warnings)};
+    in_order(mistakes);
     return tl::make_unexpected(std::move(mistakes));
 }
 

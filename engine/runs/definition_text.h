@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -24,12 +25,14 @@ struct PlacedMistake {
 struct DefinitionText {
     nlohmann::json document;
     WorkflowDefinition definition;
+    std::vector<PlacedMistake> warnings;  // what is carried out, and perhaps meant otherwise; in the order of the text
 };
 
 /// JSON, in which comments are allowed. All mistakes that there are, in the order of the text: those that `read_definition` finds,
-/// probable slips, keys that stand twice, and what is no JSON.
+/// probable slips, keys that stand twice, what is no JSON, and, of a definition without any of these, what no engine would carry out.
+/// `now`: as `remarks_on` takes it.
 [[nodiscard]] tl::expected<DefinitionText, std::vector<PlacedMistake>> read_definition_text(
-    std::string_view text, const DefinitionLimits& limits = {});
+    std::string_view text, const DefinitionLimits& limits = {}, std::optional<WallTime> now = std::nullopt);
 
 /// Larger ones are refused: each run keeps a copy.
 inline constexpr std::size_t kDefinitionBytesMax = 1U << 20U;

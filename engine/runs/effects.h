@@ -51,6 +51,8 @@ struct RunEffects {
     std::vector<AwaitedJob> awaited_jobs;     // sent long since; their ends have not been heard
     bool reopened = false;                    // it had ended, and goes on
     bool changed = false;                     // the document is another one than was read
+    std::size_t begun = 0;                    // steps and children that this pass has begun
+    bool unfinished = false;                  // more could begin: another pass goes on
     std::string wake;                         // a run that waits for this one's end; empty: none
 };
 
@@ -68,6 +70,7 @@ struct JobEnd {
 struct ChildRunState {
     std::string status;
     nlohmann::json output;
+    std::string unfit{};  // why it cannot be waited for; empty: it can
 };
 using ChildRunStates = std::map<std::string, ChildRunState, std::less<>>;
 

@@ -10,6 +10,8 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
@@ -91,13 +93,34 @@ cap::JobRequest request_of(const StepAttempt& attempt) {
     return request;
 }
 
-Submission submission_of(const StepAttempt& attempt, cap::JobRequest request, std::string context) {
+/// For what is put in front of a message on its way.
+constexpr std::uint64_t kHeaderBytes = 4'096;
+
+/// Why the job would be dropped, or its end would never be heard.
+std::string obstacle_to(const StepAttempt& attempt, const cap::JobRequest& request) {
+    if (const auto why = wire::rejection(request)) return *why;
+    const auto names = parse_run_job(wire::trim(request.job_id()));
+    if (!names || names->run != attempt.run.id() || names->step != attempt.key)
+        return fmt::format(
+            "job_id is \"{}\", which does not lead back to the step: run ids have no colon, and no white "
+            "space at their ends",
+            request.job_id());
+    return {};
+}
+
+tl::expected<Submission, std::string> submission_of(const StepAttempt& attempt, cap::JobRequest request,
+                                                    std::string context, std::uint64_t packet_bytes) {
+    if (const std::string why = obstacle_to(attempt, request); !why.empty())
+        return tl::make_unexpected("its job would be rejected: " + why);
     Submission submission;
     submission.job = request.job_id();
     submission.step = attempt.key;
     if (!context.empty()) request.set_context_ptr("redis://" + context_key(request.job_id()));
     submission.packet =
         wire::serialise(wire::make_packet(std::move(request), attempt.run.id(), kWorkflowSender, attempt.at));
+    if (packet_bytes > kHeaderBytes && submission.packet.size() > packet_bytes - kHeaderBytes)
+        return tl::make_unexpected(fmt::format("its job would be a message of {} bytes, of at most {}",
+                                               submission.packet.size(), packet_bytes - kHeaderBytes));
     submission.context = std::move(context);
     return submission;
 }
@@ -108,7 +131,8 @@ std::string write(const json& value) { return value.dump(-1, ' ', false, json::e
 
 std::string context_key(std::string_view job) { return fmt::format("ctx:{}", job); }
 
-Submission worker_job(const StepAttempt& attempt, const json& payload) {
+tl::expected<Submission, std::string> worker_job(const StepAttempt& attempt, const json& payload,
+                                                 std::uint64_t packet_bytes) {
     cap::JobRequest request = request_of(attempt);
     const StepDefinition& step = attempt.step;
     request.set_topic(step.topic.empty() ? "job.workflow." + attempt.workflow.id : step.topic);
@@ -128,10 +152,11 @@ Submission worker_job(const StepAttempt& attempt, const json& payload) {
         if (auto undo = wire::from_json<cap::Compensation>(step.compensation.dump()))
             *request.mutable_compensation() = std::move(*undo);
     }
-    return submission_of(attempt, std::move(request), write(payload));
+    return submission_of(attempt, std::move(request), write(payload), packet_bytes);
 }
 
-Submission gate_job(const StepAttempt& attempt, const json& decision) {
+tl::expected<Submission, std::string> gate_job(const StepAttempt& attempt, const json& decision,
+                                               std::uint64_t packet_bytes) {
     cap::JobRequest request = request_of(attempt);
     request.set_topic(std::string(wire::kTopicApprovalGate));
     request.set_priority(cap::JOB_PRIORITY_INTERACTIVE);
@@ -151,7 +176,7 @@ Submission gate_job(const StepAttempt& attempt, const json& decision) {
                          {"tenant_id", attempt.run.org()},
                          {"team_id", attempt.run.team()}}},
                        {"decision", decision}};
-    return submission_of(attempt, std::move(request), write(context));
+    return submission_of(attempt, std::move(request), write(context), packet_bytes);
 }
 
 std::string alert_packet(const StepAttempt& attempt, const json& payload) {

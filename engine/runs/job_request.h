@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <tl/expected.hpp>
 
 #include "engine/runs/definition.h"
 #include "engine/runs/effects.h"
@@ -32,10 +33,14 @@ struct StepAttempt {
     WallTime at{};
 };
 
-/// The job of a worker step, with `payload` as its input.
-[[nodiscard]] Submission worker_job(const StepAttempt& attempt, const nlohmann::json& payload);
-/// The gate of an approval step; `decision` is what the human is shown.
-[[nodiscard]] Submission gate_job(const StepAttempt& attempt, const nlohmann::json& decision);
+/// The job of a worker step, with `payload` as its input. The error: why no scheduler would take it (D-23), or the servers would not,
+/// which take messages of `packet_bytes`; 0: not known.
+[[nodiscard]] tl::expected<Submission, std::string> worker_job(const StepAttempt& attempt,
+                                                               const nlohmann::json& payload,
+                                                               std::uint64_t packet_bytes = 0);
+/// The gate of an approval step; `decision` is what the human is shown. The error: as of a worker's job.
+[[nodiscard]] tl::expected<Submission, std::string> gate_job(const StepAttempt& attempt, const nlohmann::json& decision,
+                                                             std::uint64_t packet_bytes = 0);
 /// What a notify step tells on `sys.workflow.event`: bytes of a packet.
 [[nodiscard]] std::string alert_packet(const StepAttempt& attempt, const nlohmann::json& payload);
 

@@ -5,9 +5,17 @@
 // 2. What has ended stays as it is, but for a step that is tried again before it counts as ended, and what has not succeeded where
 //    a person has the whole run tried again.
 // 3. The same document, definition, instant and facts give the same decisions: whoever comes next decides the same.
+// 4. Its work is linear in the steps, their names of each other and the records that there are, in whatever order they stand: a step is
+//    looked at again only when something that it waits for has ended.
+// 5. A pass begins at least one step that can begin, and at most `RunLimits::steps_at_once`; what it has left, the next one begins.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +29,12 @@ namespace lockstep::engine {
 struct RunLimits {
     std::size_t foreach_items = 1000;
     ExpressionLimits expressions;
+    /// Steps and children that one pass begins.
+    std::size_t steps_at_once = 500;
+    /// Asked now and then between two of them: no more are begun when it says yes. Empty: there is always time.
+    std::function<bool()> is_time_up{};
+    /// Bytes of a message that the servers take; 0: not known.
+    std::uint64_t packet_bytes = 0;
 };
 
 class RunPass {
@@ -43,6 +57,19 @@ public:
     void give_up(const std::string& why);
 
 private:
+    struct ById {
+        bool operator()(const StepDefinition* a, const StepDefinition* b) const { return a->id < b->id; }
+    };
+    /// What a child of a parallel step counts as.
+    enum class Fate : std::uint8_t { none, open, at_work, succeeded, over, left_out };
+    /// Children of a parallel step that goes on, counted as they end.
+    struct Fan {
+        std::vector<Fate> fates;  // in the order of `parallel_steps`
+        std::map<std::string, std::vector<std::size_t>> places;
+        std::set<std::size_t> fresh;  // to be looked at
+        std::set<std::size_t> queue;  // may begin once there is a place
+        std::int64_t at_work = 0, succeeded = 0, over = 0, left_out = 0;
+    };
     struct Evaluated {
         nlohmann::json value;
         std::string error;  // empty: none
@@ -54,23 +81,39 @@ private:
     void visit(const StepDefinition& step);
     [[nodiscard]] bool may_begin(const StepDefinition& step, StepRun& record);
     [[nodiscard]] bool dependencies_hold(const StepDefinition& step);
-    [[nodiscard]] bool choice_is_made(const std::string& step);
+    /// False: this pass begins no more. Whoever asks goes on to begin something.
+    [[nodiscard]] bool may_begin_another();
     /// False: the step has been dealt with.
     [[nodiscard]] bool condition_holds(const StepDefinition& step, StepRun& record);
     void begin(const StepDefinition& step, StepRun& record);
+    /// A step that waits is beyond its time: it has been dealt with.
+    bool time_out_step(const StepDefinition& step, StepRun& record);
     void activate_error_handlers();
     void skip_what_cannot_begin();
-    [[nodiscard]] bool is_never_called(const std::string& handler);
+    [[nodiscard]] bool is_hopeless(const std::string& dependency);
+    [[nodiscard]] bool is_never_called(const StepDefinition& handler);
     void settle_status();
+
+    // Which steps are looked at, and when (plan.cpp).
+    void plan_all();
+    /// The step is looked at: in this round, if its turn is still to come, else in the next one.
+    void look_at(const StepDefinition& step);
+    /// A step, an item or a round has come to an end: what may go on by that is looked at.
+    void ended(const std::string& key);
+    /// It holds now, or never will: whoever waits for it is looked at.
+    void release(const StepDefinition& dependency);
     void set_run_status(RunStatus status);
     [[nodiscard]] nlohmann::json output_of_run();
 
     // What a failed step means for the run.
     enum class Recovery : std::uint8_t { none_needed, open, recovered, unrecovered };
     [[nodiscard]] Recovery recovery_of(const StepDefinition& step);
+    /// The step whose failure has called the handler; empty: none has, or it does not say which.
+    [[nodiscard]] static std::string caller_of(const StepRun& handler);
     [[nodiscard]] bool satisfied(const std::string& dependency);
 
     // What a retry makes of a run (retry.cpp).
+    [[nodiscard]] bool is_undone(const StepDefinition& step);
     void reopen(const StepDefinition& step);
     void await_jobs_again();
 
@@ -81,7 +124,7 @@ private:
     void decide(const StepDefinition& step, StepRun& record);
     void notify(const StepDefinition& step, StepRun& record);
     void choose(const StepDefinition& step, StepRun& record);
-    [[nodiscard]] Evaluated fits_case(const nlohmann::json& one, const nlohmann::json& value) const;
+    [[nodiscard]] Evaluated fits_case(const nlohmann::json& one, const nlohmann::json& value);
     void transform(const StepDefinition& step, StepRun& record);
     void storage(const StepDefinition& step, StepRun& record);
     void subworkflow(const StepDefinition& step, StepRun& record);
@@ -91,9 +134,23 @@ private:
                              const nlohmann::json& items);
     void aggregate_items(const StepDefinition& step, const std::vector<std::string>& keys);
     void parallel(const StepDefinition& step);
+    /// Looks at the children that are to be looked at, as many at work as `at_a_time` allows; 0: all.
+    void visit_children(const StepDefinition& step, Fan& fan, std::int64_t at_a_time);
+    void count_child(const StepDefinition& step, Fan& fan, std::size_t n);
+    [[nodiscard]] Fate fate_of(const std::string& child);
+    /// A child is to be looked at by the parallel steps that have it.
+    void freshen(const StepDefinition& child);
+    /// The keys of a loop's rounds so far.
+    [[nodiscard]] std::vector<std::string> rounds_of(const StepDefinition& step);
+    void cancel_child_run(const StepRun& record);
+    /// A count of the step's, evaluated once; nothing: the step has failed for it.
+    [[nodiscard]] std::optional<std::int64_t> count_of(const StepDefinition& step, StepRun& record,
+                                                       const std::string& name, const StepCount& count,
+                                                       std::int64_t least, std::int64_t most);
     [[nodiscard]] nlohmann::json outputs_of(const std::vector<std::string>& keys);
     void loop(const StepDefinition& step);
-    void go_round(const StepDefinition& step, const StepDefinition& body, std::vector<std::string>& keys);
+    void go_round(const StepDefinition& step, const StepDefinition& body, std::vector<std::string>& keys,
+                  std::int64_t rounds_max);
     void begin_child_job(const StepDefinition& step, const std::string& key, std::int64_t index,
                          const nlohmann::json& item);
     void cancel_children(const std::vector<std::string>& keys, const std::string& reason);
@@ -105,12 +162,21 @@ private:
     /// Tries it again after its pause, or fails.
     void fail_or_retry(const StepDefinition& step, StepRun& record, StepStatus status, const std::string& message);
     void cancel_step(StepRun& record, StepStatus status, const std::string& reason);
+    /// A branch that its choice has not taken.
+    void leave_out(const std::string& step);
+    /// Those of a choice that was not taken itself, or whose failure was made good: nothing chooses among them any more.
+    void leave_out_branches(const StepDefinition& choice);
 
-    [[nodiscard]] Evaluated evaluate(const std::string& expression, const nlohmann::json& more = {}) const;
+    [[nodiscard]] Evaluated evaluate(const std::string& expression, const nlohmann::json& more = {});
     /// The step's input with its templates filled in; the run's input where the step has none.
     [[nodiscard]] Evaluated payload_of(const StepDefinition& step, const StepRun& record,
                                        const nlohmann::json& more = {});
-    [[nodiscard]] nlohmann::json scope_with(const nlohmann::json& more) const;
+    /// Calls `use` with what expressions see: the run's scope, and `more` beside it.
+    template <class Use>
+    [[nodiscard]] auto with_scope(const nlohmann::json& more, Use use);
+    [[nodiscard]] bool write_context(const std::string& path, const nlohmann::json& value);
+    void erase_context(const std::string& path);
+    void keep_output(const std::string& step, nlohmann::json kept);
 
     void tell(std::string_view type, const StepRun* step, std::string_view message = {}, nlohmann::json data = {},
               std::string_view result_ptr = {});
@@ -121,7 +187,22 @@ private:
     const RunLimits& limits_;
     const ChildRunStates& child_runs_;
     RunEffects& effects_;
-    bool step_has_ended_ = false;
+    nlohmann::json scope_;  // what expressions see, kept as the context is written; null: to be made anew
+
+    // A round looks at steps in the order of their ids, as if it went over all of them.
+    std::set<const StepDefinition*, ById> round_, next_round_;
+    const StepDefinition* turn_ = nullptr;  // whose it is; null: between two rounds
+    bool planning_ = false;
+    bool is_time_up_ = false;
+    std::map<std::string, std::size_t> held_;  // of a step's dependencies and choices those that are known to hold
+    std::map<std::string, std::vector<const StepDefinition*>> waiting_for_;
+    std::set<std::string> failures_;           // steps that have failed, and name a handler
+    std::vector<std::string> maybe_hopeless_;  // dependencies
+    std::map<std::string, std::size_t> callers_over_;
+
+    std::map<std::string, Fan> fans_;  // of the parallel steps that this pass has looked at
+    std::map<std::string, std::vector<std::string>>
+        families_;  // parents that this pass has looked at, with their children
 };
 
 struct DueTime {
@@ -134,6 +215,16 @@ struct DueTime {
 /// Steps that wait for the end of a run that they have begun, with that run's id.
 [[nodiscard]] std::map<std::string, std::string> child_runs_of(const WorkflowDefinition& workflow, RunDocument& run);
 
+/// What is known of a run that a step has begun, from its document; empty: there is none.
+[[nodiscard]] ChildRunState child_run_state(std::string_view document, std::string_view id, std::string_view parent,
+                                            std::string_view step);
+
+/// Cancelled since its choice has taken another branch: it counts as done.
+[[nodiscard]] bool was_not_taken(const StepRun& record);
+
+/// How long the step may wait before it ends `timed_out`; nothing: no limit, or that of its jobs.
+[[nodiscard]] std::optional<Duration> time_limit_of(const StepDefinition& step);
+
 /// The pause before the try after `attempts` of them.
 [[nodiscard]] Duration retry_pause(const StepRetry& retry, std::int64_t attempts);
 
@@ -143,8 +234,6 @@ struct DueTime {
 [[nodiscard]] std::string child_key(std::string_view step, std::int64_t index);
 /// The id of the run that a step begins: the same one for whoever begins it.
 [[nodiscard]] std::string child_run_id(std::string_view run, std::string_view step, std::int64_t attempt);
-/// Whether `choice` may send a run on to `step`.
-[[nodiscard]] bool names_target(const StepDefinition& choice, std::string_view step);
 /// The steps that a case of a choice names: one, or a list of them.
 [[nodiscard]] std::vector<std::string> targets_of(const nlohmann::json& target);
 
@@ -152,5 +241,7 @@ struct DueTime {
 inline constexpr std::string_view kNotTaken = "switch_branch_not_taken";
 /// `error.code` of a step that has failed fatally: its run is undone.
 inline constexpr std::string_view kFatal = "failed_fatal";
+/// `error.code` of a step whose handler another one's failure has used (D-22).
+inline constexpr std::string_view kHandlerUsed = "handler_used";
 
 }  // namespace lockstep::engine

@@ -1,6 +1,9 @@
 #include "engine/runs/pass.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <limits>
 
 #include "engine/runs/test_run.h"
 
@@ -108,7 +111,9 @@ TEST(RetryPause, GrowsToItsLimitAndKeepsFractionsOfSeconds) {
     EXPECT_EQ(retry_pause({3, 0, 0, 0}, 3), 4s);
     EXPECT_EQ(retry_pause({3, 1, 0, 1.5}, 2), 1500ms);
     EXPECT_EQ(retry_pause({3, 10, 60, 2}, 9), 60s);
-    EXPECT_LE(retry_pause({3, 1'000'000'000, 0, 1e300}, 1'000), std::chrono::hours{24 * 365});
+    EXPECT_EQ(retry_pause({3, 0, 0, 1}, 2), 2s) << "a multiplier up to 1 counts as 2";
+    EXPECT_EQ(retry_pause({3, 0, 0, 0.5}, 3), 4s);
+    EXPECT_LE(retry_pause({3, kDurationSecMax, 0, 1e300}, 1'000), std::chrono::seconds{kDurationSecMax});
 }
 
 TEST(RunPass, AHandlerOfErrorsMakesItsStepGood) {
@@ -613,6 +618,415 @@ TEST(RunPass, StepsStoredByOthersStayAsTheyAre) {
     EXPECT_EQ(run.run.step("a").member("odd"), 1);
     EXPECT_EQ(run.run.member("total_cost"), 4.5);
     EXPECT_EQ(run.status("gone"), "succeeded");
+}
+
+/// Passes until one has left nothing; how many there were.
+int advance_all(TestRun& run) {
+    int passes = 0;
+    do {
+        run.advance();
+        ++passes;
+    } while (run.effects.unfinished && passes < 1'000);
+    return passes;
+}
+
+std::string numbered(int n) { return fmt::format("s{:04}", n); }
+/// Their places in the order of ids, in turn.
+int in_order(int n, int) { return n; }
+int against_order(int n, int count) { return count - 1 - n; }
+int mixed(int n, int count) { return static_cast<int>((7'919L * n + 13) % count); }
+
+// A chain whose steps are named in any order once took as many rounds over all steps as it has steps.
+TEST(RunPass, PlanningIsLinearInTheStepsWhateverTheirOrder) {
+    constexpr int kSteps = 997;
+    for (const auto place : {in_order, against_order, mixed}) {
+        json steps = json::object();
+        for (int n = 0; n < kSteps; ++n) {
+            json step{{"type", "transform"}, {"input", {{"n", n}}}};
+            if (n > 0) step["depends_on"] = {numbered(place(n - 1, kSteps))};
+            steps[numbered(place(n, kSteps))] = step;
+        }
+        TestRun run(std::move(steps));
+        run.limits.steps_at_once = kSteps;
+        run.advance();
+        EXPECT_EQ(run.status(), "succeeded");
+        EXPECT_LE(run.run.looked_up(), 20u * kSteps);
+    }
+}
+
+TEST(RunPass, PlanningIsLinearInWhatManyStepsWaitForAndInTheChildrenOfOne) {
+    constexpr int kSteps = 900;
+    for (const auto place : {in_order, against_order, mixed}) {
+        json names = json::array(), join = json::object(), chained = json::object();
+        for (int n = 0; n < kSteps; ++n) {
+            names.push_back(numbered(n));
+            join[numbered(n)] = {{"type", "transform"}};
+            json child{{"type", "transform"}};
+            if (n > 0) child["depends_on"] = {numbered(place(n - 1, kSteps))};
+            chained[numbered(place(n, kSteps))] = child;
+        }
+        join["join"] = {{"type", "transform"}, {"depends_on", names}};
+        chained["all"] = {{"type", "parallel"}, {"max_parallel", 5}, {"input", {{"steps", names}}}};
+        for (const json& steps : {join, chained}) {
+            TestRun run(steps);
+            run.limits.steps_at_once = kSteps + 1;
+            run.advance();
+            EXPECT_EQ(run.status(), "succeeded");
+            EXPECT_LE(run.run.looked_up(), 30u * kSteps);
+        }
+    }
+}
+
+TEST(RunPass, PlanningIsLinearInTenThousandRecordsOfItems) {
+    constexpr std::size_t kRecords = 10'000;
+    json steps = json::object(), items = json::array();
+    for (int n = 0; n < 10; ++n) steps[numbered(n)] = worker({{"for_each", "input.list"}, {"input", {{"n", "${item}"}}}});
+    for (int n = 0; n < 1'000; ++n) items.push_back(n);
+    TestRun run(std::move(steps), {{"list", items}});
+    const int passes = advance_all(run);
+    EXPECT_EQ(passes, 21) << "500 of them and of their steps begin at a time";
+    EXPECT_EQ(run.run.step_keys().size(), kRecords + 10);
+    const std::size_t before = run.run.looked_up();
+    run.end("s0003[777]", "SUCCEEDED");
+    EXPECT_LE(run.run.looked_up() - before, 8 * kRecords);
+}
+
+TEST(RunPass, APassBeginsNoMoreThanItMayAndTheNextOneGoesOn) {
+    json steps = json::object();
+    for (int n = 0; n < 7; ++n) steps[numbered(n)] = worker();
+    TestRun run(steps);
+    run.limits.steps_at_once = 3;
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("s0000", "s0001", "s0002"));
+    EXPECT_TRUE(run.effects.unfinished);
+    EXPECT_EQ(run.status(), "running");
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("s0003", "s0004", "s0005"));
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("s0006"));
+    EXPECT_FALSE(run.effects.unfinished);
+    run.advance();
+    EXPECT_FALSE(run.effects.changed);
+}
+
+TEST(RunPass, APassWithoutTimeBeginsSomethingAllTheSame) {
+    json steps = json::object();
+    for (int n = 0; n < 40; ++n) steps[numbered(n)] = {{"type", "transform"}};
+    TestRun run(steps);
+    run.limits.is_time_up = [] { return true; };
+    const int passes = advance_all(run);
+    EXPECT_EQ(run.status(), "succeeded");
+    EXPECT_EQ(passes, 3);
+}
+
+TEST(RunPass, WhatExpressionsSeeFollowsEveryWriteOfThePass) {
+    TestRun run(
+        {{"a", {{"type", "transform"}, {"input", {{"v", 1}}}, {"output_path", "k.v"}}},
+         {"b",
+          {{"type", "storage"},
+           {"depends_on", {"a"}},
+           {"input", {{"operation", "write"}, {"key", "k.w"}, {"value", "${ctx.k.v.v + steps.a.output.v}"}}}}},
+         {"c",
+          {{"type", "storage"},
+           {"depends_on", {"b"}},
+           {"input", {{"operation", "write"}, {"key", "steps.a"}, {"value", "gone"}}}}},
+         {"d", {{"type", "storage"}, {"depends_on", {"c"}}, {"input", {{"operation", "delete"}, {"key", "k.v"}}}}},
+         {"e",
+          {{"type", "transform"},
+           {"depends_on", {"d"}},
+           {"input", {{"w", "${ctx.k.w}"}, {"v", "${ctx.k.v}"}, {"a", "${steps.a}"}, {"same", "${ctx.steps.a}"}}}}}});
+    run.advance();
+    EXPECT_EQ(run.run.step("e").member("output"), json({{"w", 2}, {"a", "gone"}, {"same", "gone"}}));
+}
+
+// D-22
+TEST(RunPass, AHandlerHandlesTheFirstFailureThatCallsIt) {
+    for (const bool at_once : {true, false}) {
+        TestRun run({{"a", worker({{"on_error", "mend"}})},
+                     {"b", worker({{"on_error", "mend"}})},
+                     {"mend", worker()},
+                     {"after", worker(after({"b"}))}});
+        run.advance();
+        run.in_pass([&](RunPass& pass) {
+            pass.take_end({"run-1:a@1", "FAILED", false, "", "broke", {}});
+            if (at_once) pass.take_end({"run-1:b@1", "FAILED", false, "", "broke, too", {}});
+            pass.advance();
+        });
+        if (!at_once) {
+            run.end("mend", "SUCCEEDED");
+            EXPECT_EQ(run.status(), "running");
+            run.end("b", "FAILED");
+        }
+        EXPECT_EQ(run.status(), "failed");
+        EXPECT_EQ(run.status("after"), "skipped");
+        EXPECT_THAT(at_path(run.run.member("error"), "message").get<std::string>(),
+                    HasSubstr("on_error mend was already used by a"));
+        EXPECT_THAT(run.error_of("b"), HasSubstr("on_error mend was already used by a"));
+    }
+}
+
+TEST(RunPass, AChildOfAParallelStepWhoseFailureIsMadeGoodCounts) {
+    const json steps{{"p", {{"type", "parallel"}, {"input", {{"steps", {"x", "y"}}}}}},
+                     {"x", worker({{"on_error", "mend"}})},
+                     {"y", worker()},
+                     {"mend", worker()},
+                     {"end", worker(after({"p"}))}};
+    TestRun good(steps);
+    good.advance();
+    good.end("x", "FAILED");
+    EXPECT_EQ(good.status("p"), "running") << "its handler may make it good";
+    EXPECT_THAT(good.begun(), ElementsAre("mend"));
+    good.end("y", "SUCCEEDED");
+    good.end("mend", "SUCCEEDED");
+    EXPECT_EQ(good.status("p"), "succeeded");
+    EXPECT_THAT(good.begun(), ElementsAre("end"));
+    TestRun bad(steps);
+    bad.advance();
+    bad.end("x", "FAILED");
+    bad.end("mend", "FAILED");
+    EXPECT_EQ(bad.status("p"), "failed");
+    EXPECT_EQ(bad.status(), "failed");
+}
+
+TEST(RunPass, AChildThatCanNeverBeginIsSkippedAndCountsAsAFailure) {
+    const auto steps = [](const char* strategy) {
+        return json{{"p", {{"type", "parallel"}, {"input", {{"steps", {"x", "y", "z"}}, {"strategy", strategy}}}}},
+                    {"x", worker()},
+                    {"y", worker(after({"x"}))},
+                    {"z", worker()}};
+    };
+    TestRun any(steps("any"));
+    any.advance();
+    any.end("x", "FAILED");
+    EXPECT_EQ(any.status("y"), "skipped");
+    EXPECT_EQ(any.status("p"), "running");
+    any.end("z", "FAILED");
+    EXPECT_EQ(any.status("p"), "failed");
+    TestRun decided(steps("any"));
+    decided.advance();
+    decided.end("z", "SUCCEEDED");
+    EXPECT_EQ(decided.status(), "succeeded");
+    EXPECT_EQ(decided.status("x"), "cancelled");
+    EXPECT_EQ(decided.status("y"), "cancelled") << "whether it has begun or not";
+}
+
+TEST(RunPass, BranchesOfABranchThatIsNotTakenAreNotTakenEither) {
+    const auto pick = [](const char* condition, const char* left, const char* right) {
+        return json{
+            {"type", "switch"}, {"condition", condition}, {"input", {{"cases", {{"1", left}}}, {"default", right}}}};
+    };
+    const json steps{{"pick", pick("input.n", "inner", "other")},
+                     {"inner", pick("input.n", "x", "y")},
+                     {"other", worker()},
+                     {"x", worker()},
+                     {"y", worker()},
+                     {"end", worker(after({"other", "x", "y"}))}};
+    TestRun run(steps, {{"n", 2}});
+    run.advance();
+    EXPECT_THAT(run.begun(), ElementsAre("other"));
+    for (const char* left_out : {"inner", "x", "y"})
+        EXPECT_EQ(run.run.step(left_out).skip_reason(), "switch_branch_not_taken") << left_out;
+    run.end("other", "SUCCEEDED");
+    EXPECT_THAT(run.begun(), ElementsAre("end"));
+}
+
+TEST(RunPass, BranchesOfAChoiceThatIsNeverMadeAreSkipped) {
+    TestRun run({{"a", worker()},
+                 {"pick",
+                  {{"type", "switch"},
+                   {"condition", "input.n"},
+                   {"depends_on", {"a"}},
+                   {"input", {{"cases", {{"1", "x"}}}, {"default", "y"}}}}},
+                 {"x", worker()},
+                 {"y", worker()}});
+    run.advance();
+    run.end("a", "FAILED");
+    EXPECT_THAT(run.begun(), IsEmpty());
+    EXPECT_EQ(run.status("x"), "skipped");
+    EXPECT_EQ(run.status(), "failed");
+}
+
+TEST(RunPass, ABranchThatIsNoStepFailsItsChoice) {
+    TestRun run({{"pick", {{"type", "switch"}, {"condition", "1"}, {"input", {{"default", "nowhere"}}}}}});
+    run.advance();
+    EXPECT_THAT(run.error_of("pick"), HasSubstr("there is no step \"nowhere\""));
+}
+
+// D-28
+TEST(RunPass, EveryStepThatWaitsEndsWithItsTime) {
+    TestRun run({{"ask", {{"type", "approval"}, {"timeout_sec", 60}}},
+                 {"sub", {{"type", "subworkflow"}, {"timeout_sec", 60}, {"input", {{"workflow_id", "wf-2"}}}}},
+                 {"p", {{"type", "parallel"}, {"timeout_sec", 60}, {"input", {{"steps", {"x"}}}}}},
+                 {"x", worker()},
+                 {"l", {{"type", "loop"}, {"timeout_sec", 60}, {"input", {{"body_step", "b"}}}}},
+                 {"b", worker()},
+                 {"d", {{"type", "delay"}, {"timeout_sec", 60}, {"delay_sec", 90}}}});
+    run.advance();
+    for (const char* step : {"ask", "sub", "p", "l", "d"}) EXPECT_EQ(run.due().at(step).at, run.at + 60s) << step;
+    run.children["run-1.sub.1"] = {"running", {}};
+    run.advance_by(60s - 1us);
+    EXPECT_FALSE(run.effects.changed);
+    run.advance_by(1us);
+    for (const char* step : {"ask", "sub", "p", "l", "d"}) {
+        EXPECT_EQ(run.status(step), "timed_out") << step;
+        EXPECT_EQ(run.error_of(step), "timeout_sec: 60 s are over") << step;
+    }
+    EXPECT_THAT(run.cancelled(), UnorderedElementsAre("run-1:ask@1", "run-1:x@1", "run-1:l[0]@1"));
+    EXPECT_THAT(run.effects.cancelled_runs, ElementsAre("run-1.sub.1"));
+    EXPECT_EQ(run.status(), "timed_out");
+}
+
+TEST(RunPass, AnApprovalThatRanOutOfTimeIsAskedForAgainAndHandled) {
+    TestRun run(
+        {{"ask", {{"type", "approval"}, {"timeout_sec", 60}, {"on_error", "tell"}, {"retry", {{"max_retries", 1}}}}},
+         {"tell", worker()}});
+    run.advance();
+    run.advance_by(60s);
+    EXPECT_EQ(run.status("ask"), "pending");
+    run.advance_by(1s);
+    EXPECT_EQ(run.request_of("ask").job_id(), "run-1:ask@2");
+    run.end("ask", "DENIED");
+    EXPECT_EQ(run.status("ask"), "denied") << "a rejected gate uses a try, too";
+    EXPECT_THAT(run.begun(), ElementsAre("tell"));
+}
+
+TEST(RunPass, ARejectedGateIsAskedAgainWhereItsRetrySaysSoAndARejectedStepIsNot) {
+    const json steps{{"ask", {{"type", "approval"}, {"retry", {{"max_retries", 1}}}}}};
+    TestRun gate(steps);
+    gate.advance();
+    gate.end("ask", "DENIED");
+    EXPECT_EQ(gate.status("ask"), "pending");
+    gate.advance_by(1s);
+    EXPECT_EQ(gate.status("ask"), "waiting");
+    TestRun step(steps);
+    step.advance();
+    step.in_pass([](RunPass& pass) {
+        pass.approve("ask", false, "ann");
+        pass.advance();
+    });
+    EXPECT_EQ(step.status("ask"), "failed");
+    EXPECT_EQ(step.status(), "failed");
+}
+
+TEST(RunPass, ARetryGivesAParallelStepItsTimeAgain) {
+    TestRun run({{"p", {{"type", "parallel"}, {"timeout_sec", 60}, {"input", {{"steps", {"x"}}}}}}, {"x", worker()}});
+    run.advance();
+    run.advance_by(60s);
+    ASSERT_EQ(run.status(), "timed_out");
+    run.at += 1h;
+    retry(run);
+    EXPECT_EQ(run.status("p"), "running");
+    EXPECT_THAT(run.begun(), ElementsAre("x"));
+}
+
+// D-21
+TEST(RunPass, LongTimesMeanLongAndNothingOverflows) {
+    TestRun run({{"wait", {{"type", "delay"}, {"delay_sec", 9'999'999'999}}},
+                 {"until", {{"type", "delay"}, {"delay_until", "9999-12-31T00:00:00Z"}}},
+                 {"a", worker({{"timeout_sec", std::numeric_limits<std::int64_t>::max()}})}},
+                {}, {{"timeout_sec", 9'999'999'999}});
+    run.advance();
+    EXPECT_EQ(run.request_of("a").budget().deadline_ms(), 1'000 * kDurationSecMax);
+    std::vector<std::string> warnings;
+    for (const json& event : run.effects.timeline)
+        if (event["type"] == "warning") warnings.push_back(event["message"]);
+    EXPECT_THAT(warnings, UnorderedElementsAre(HasSubstr("/timeout_sec: timeout_sec is 9999999999, and counts as"),
+                                               HasSubstr("/steps/a/timeout_sec"), HasSubstr("/steps/wait/delay_sec"),
+                                               HasSubstr("delay_until is 9999-12-31T00:00:00Z")));
+    run.advance_by(std::chrono::hours{24 * 365 * 9});
+    EXPECT_EQ(run.status("wait"), "running");
+    EXPECT_EQ(run.status("until"), "running");
+    EXPECT_EQ(run.status(), "running");
+}
+
+TEST(RunPass, ANumberOutsideItsRangeFailsItsStepByNameAndValue) {
+    const json list{{"list", {1, 2, 3}}, {"n", 2}, {"many", "x"}};
+    for (const auto& [step, what] : std::vector<std::pair<json, const char*>>{
+             {worker({{"timeout_sec", -5}}), "timeout_sec is -5"},
+             {worker({{"retry", {{"max_retries", -1}}}}), "max_retries is -1"},
+             {worker({{"for_each", "input.list"}, {"max_parallel", "${input.many}"}}), "max_parallel is \"x\""},
+             {{{"type", "delay"}, {"delay_sec", -1}}, "delay_sec is -1"},
+             {{{"type", "loop"}, {"input", {{"body_step", "b"}, {"max_iterations", "${-1}"}}}}, "max_iterations is -1"},
+             {{{"type", "parallel"}, {"input", {{"steps", {"b"}}, {"strategy", "n_of_m"}, {"required", "${input.n}"}}}},
+              "required is 2: expected a whole number from 1 to 1"},
+         }) {
+        TestRun run({{"a", step}, {"b", worker({{"condition", "false"}})}}, list);
+        run.advance();
+        EXPECT_EQ(run.status("a"), "failed") << what;
+        EXPECT_THAT(run.error_of("a"), HasSubstr(what));
+    }
+}
+
+// D-24
+TEST(RunPass, ATemplateMaySayHowManyAndIsEvaluatedOnce) {
+    TestRun run({{"l", {{"type", "loop"}, {"input", {{"body_step", "b"}, {"max_iterations", "${ctx.n ?? input.n}"}}}}},
+                 {"b", worker()},
+                 {"each", worker({{"for_each", "input.list"}, {"max_parallel", "${input.n}"}})}},
+                {{"n", 2}, {"list", {1, 2, 3}}});
+    run.advance();
+    EXPECT_THAT(run.begun(), UnorderedElementsAre("l[0]", "each[0]", "each[1]"));
+    ASSERT_TRUE(run.run.write_context("n", 50));
+    run.end("l[0]", "SUCCEEDED");
+    run.end("l[1]", "SUCCEEDED");
+    EXPECT_EQ(run.status("l"), "succeeded");
+}
+
+TEST(RunPass, ACountedLoopThatMayNotGoOnFails) {
+    TestRun run({{"l", {{"type", "loop"}, {"input", {{"body_step", "b"}, {"max_iterations", 5}}}}}, {"b", worker()}});
+    run.limits.foreach_items = 1;
+    run.advance();
+    run.end("l[0]", "SUCCEEDED");
+    EXPECT_THAT(run.error_of("l"), HasSubstr("wf_foreach_max_items"));
+}
+
+TEST(ChildRunState, IsOfTheRunThatTheStepHasBegun) {
+    const std::string own = R"({"status": "running", "metadata": {"parent_run_id": "run-1", "parent_step_id": "s"}})";
+    EXPECT_EQ(child_run_state(own, "run-1.s.1", "run-1", "s").status, "running");
+    EXPECT_EQ(child_run_state(own, "run-1.s.1", "run-1", "s").unfit, "");
+    EXPECT_THAT(child_run_state(own, "run-1.s.1", "run-2", "s").unfit, HasSubstr("there is a run run-1.s.1 already"));
+    EXPECT_THAT(child_run_state(R"({"status": "succeeded"})", "c", "run-1", "s").unfit,
+                HasSubstr("there is a run c already"));
+    EXPECT_THAT(child_run_state("", "c", "run-1", "s").unfit, HasSubstr("is gone"));
+    EXPECT_THAT(child_run_state("[", "c", "run-1", "s").unfit, HasSubstr("cannot be read"));
+}
+
+TEST(RunPass, ARunThatAnotherHasBegunIsNeitherWaitedForNorCancelled) {
+    const json steps{{"s", {{"type", "subworkflow"}, {"input", {{"workflow_id", "wf-2"}}}}}};
+    TestRun run(steps);
+    run.advance();
+    run.children["run-1.s.1"] = {"", {}, "there is a run run-1.s.1 already"};
+    run.advance();
+    EXPECT_EQ(run.status("s"), "failed");
+    EXPECT_EQ(run.status(), "failed");
+    TestRun cancelled(steps);
+    cancelled.advance();
+    cancelled.children["run-1.s.1"] = {"", {}, "there is a run run-1.s.1 already"};
+    cancelled.in_pass([](RunPass& pass) { pass.cancel("no more"); });
+    EXPECT_THAT(cancelled.effects.cancelled_runs, IsEmpty());
+}
+
+// D-23
+TEST(RunPass, AStepWhoseJobWouldBeRejectedFailsAtOnce) {
+    json tags = json::array();
+    for (int n = 0; n < 1'001; ++n) tags.push_back("t");
+    TestRun tagged({{"a", worker({{"meta", {{"risk_tags", tags}}}})},
+                    {"ask", {{"type", "approval"}, {"meta", {{"risk_tags", tags}}}}}});
+    tagged.advance();
+    EXPECT_THAT(tagged.begun(), IsEmpty());
+    EXPECT_EQ(tagged.status(), "failed");
+    for (const char* step : {"a", "ask"})
+        EXPECT_THAT(tagged.error_of(step), HasSubstr("meta.risk_tags has 1001 entries"));
+    for (const char* id : {"run:1", " run-1"}) {
+        TestRun named({{"a", worker()}});
+        named.run.set("id", id);
+        named.advance();
+        EXPECT_THAT(named.error_of("a"), HasSubstr("does not lead back to the step")) << id;
+    }
+    TestRun large({{"each", worker({{"for_each", "input.list"}})}}, {{"list", {std::string(100'000, 'x')}}});
+    large.limits.packet_bytes = 65'536;
+    large.advance();
+    EXPECT_THAT(large.error_of("each[0]"), HasSubstr("its job would be a message of "));
+    EXPECT_EQ(large.status(), "failed");
 }
 
 }  // namespace

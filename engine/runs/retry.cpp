@@ -43,13 +43,11 @@ std::string obstacle_to_retry(const WorkflowDefinition& workflow, RunDocument& r
 
 void RunPass::retry(const std::string& by) {
     if (!obstacle_to_retry(workflow_, run_).empty()) return;
-    for (const auto& [id, step] : workflow_.steps) {
-        if (workflow_.is_child(id)) continue;
-        const auto record = run_.find_step(id);
-        const Recovery recovery = recovery_of(step);
-        const bool counts_as_done = recovery == Recovery::none_needed || recovery == Recovery::recovered;
-        if (record && (!counts_as_done || record->status() == StepStatus::skipped)) reopen(step);
-    }
+    // First those that have been made good, and whose handlers say so until they are opened again.
+    std::vector<const StepDefinition*> to_open;
+    for (const auto& [id, step] : workflow_.steps)
+        if (!step.is_child() && is_undone(step)) to_open.push_back(&step);
+    for (const StepDefinition* step : to_open) reopen(*step);
     await_jobs_again();
     for (const char* of_an_end : {"completed_at", "error", "output"}) run_.erase(of_an_end);
     run_.mark_retried(at_);
@@ -62,6 +60,14 @@ void RunPass::retry(const std::string& by) {
         run_.set_status(RunStatus::pending, at_);
 }
 
+/// It has come to an end that does not count as done.
+bool RunPass::is_undone(const StepDefinition& step) {
+    const auto record = run_.find_step(step.id);
+    if (!record) return false;
+    const Recovery recovery = recovery_of(step);
+    return record->status() == StepStatus::skipped || recovery == Recovery::open || recovery == Recovery::unrecovered;
+}
+
 /// A step that has others at work keeps those that have succeeded, and goes on with the rest.
 void RunPass::reopen(const StepDefinition& step) {
     StepRun record = run_.step(step.id);
@@ -71,7 +77,9 @@ void RunPass::reopen(const StepDefinition& step) {
     if (workflow_.handles_errors(step.id)) record.erase("input");  // it waits to be called again
     if (!goes_on) return;
     record.set_status(StepStatus::running);
-    for (const std::string& child : step.parallel_steps) reopen(workflow_.steps.at(child));
+    record.set("started_at", wire::rfc3339(at_));  // its time limit counts from now
+    for (const std::string& child : step.parallel_steps)
+        if (is_undone(workflow_.steps.at(child))) reopen(workflow_.steps.at(child));
     for (std::int64_t n = 0;; ++n) {
         auto item = run_.find_step(child_key(step.id, n));
         if (!item) return;

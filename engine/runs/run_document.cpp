@@ -193,7 +193,12 @@ json RunDocument::scope() const {
 json& RunDocument::context() { return object_at(document_, "context"); }
 
 bool RunDocument::write_context(std::string_view path, json value) {
-    json* place = &context();
+    return write_at(context(), path, std::move(value));
+}
+bool RunDocument::erase_context(std::string_view path) { return erase_at(context(), path); }
+
+bool write_at(json& object, std::string_view path, json value) {
+    json* place = &object;
     while (true) {
         const std::string part(take_part(path));
         json& next = (*place)[part];
@@ -207,8 +212,8 @@ bool RunDocument::write_context(std::string_view path, json value) {
     }
 }
 
-bool RunDocument::erase_context(std::string_view path) {
-    json* place = &context();
+bool erase_at(json& object, std::string_view path) {
+    json* place = &object;
     while (true) {
         const std::string part(take_part(path));
         const auto found = place->find(part);
@@ -223,6 +228,7 @@ bool RunDocument::erase_context(std::string_view path) {
 }
 
 StepRun RunDocument::step(const std::string& key) {
+    ++looked_up_;
     json& step = object_at(object_at(document_, "steps"), key.c_str());
     if (member_of(step, "step_id").is_null()) step["step_id"] = key;
     if (member_of(step, "status").is_null()) step["status"] = to_string(StepStatus::pending);
@@ -230,6 +236,7 @@ StepRun RunDocument::step(const std::string& key) {
 }
 
 std::optional<StepRun> RunDocument::find_step(const std::string& key) {
+    ++looked_up_;
     const auto steps = document_.find("steps");
     if (steps == document_.end() || !steps->is_object()) return std::nullopt;
     const auto found = steps->find(key);
@@ -282,8 +289,8 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
     if (!year || !dash || !month || !second_dash || !day) return std::nullopt;
     const std::chrono::year_month_day date{std::chrono::year{*year}, std::chrono::month(static_cast<unsigned>(*month)),
                                            std::chrono::day(static_cast<unsigned>(*day))};
-    // The clock counts nanoseconds in 64 bits, from 1678 to 2262.
-    if (!date.ok() || *year < 1700 || *year > 2200) return std::nullopt;
+    // The year 1 stands for no time at all where the reference writes documents.
+    if (!date.ok() || *year < 1700) return std::nullopt;
     if (!take(text, 'T') && !take(text, 't') && !take(text, ' ')) return std::nullopt;
     const auto hour = take_number(text, 2);
     const bool colon = take(text, ':');
@@ -295,6 +302,9 @@ std::optional<WallTime> parse_rfc3339(std::string_view text) {
     const auto fraction = take_fraction(text);
     const auto offset = take_offset(text);
     if (!fraction || !offset || !text.empty()) return std::nullopt;
+    // The clock counts nanoseconds in 64 bits, from 1678 to 2262.
+    if (*year < 1970) return WallTime{};
+    if (*year > 2200) return WallTime(std::chrono::sys_days(std::chrono::year{2201} / 1 / 1).time_since_epoch());
     const Duration since_epoch = std::chrono::sys_days(date).time_since_epoch() + std::chrono::hours{*hour} +
                                  std::chrono::minutes{*minute} + std::chrono::seconds{*second} +
                                  std::chrono::nanoseconds{*fraction} - *offset;

@@ -104,7 +104,7 @@ public:
     void set_status(RunStatus status, WallTime at);
     void set_error(std::string message);
 
-    /// What expressions see: input, ctx, steps.
+    /// What expressions see: input, ctx, steps. A copy.
     [[nodiscard]] nlohmann::json scope() const;
     /// `context`, made if it is not there.
     [[nodiscard]] nlohmann::json& context();
@@ -124,14 +124,23 @@ public:
     /// Compact, keys sorted by their bytes.
     [[nodiscard]] std::string write() const;
 
+    /// How many records of steps have been looked up so far: the work of planning, as a number.
+    [[nodiscard]] std::size_t looked_up() const { return looked_up_; }
+
 private:
     nlohmann::json document_;
+    std::size_t looked_up_ = 0;
 };
+
+/// Writes at a dotted path in an object, making objects on the way. False where something else than an object stands there.
+bool write_at(nlohmann::json& object, std::string_view path, nlohmann::json value);
+bool erase_at(nlohmann::json& object, std::string_view path);
 
 /// The member at a dotted path; null where the way there ends. Numbers index lists.
 [[nodiscard]] const nlohmann::json& at_path(const nlohmann::json& value, std::string_view path);
 
-/// RFC 3339 with any offset and any number of decimals; nothing for anything else.
+/// RFC 3339 with any offset and any number of decimals; nothing for anything else. What is before 1970 or after 2200 is the nearest
+/// instant that is not: the span between two times always fits a Duration.
 [[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
 
 }  // namespace lockstep::engine

@@ -28,18 +28,17 @@ std::vector<std::string> targets_of(const json& target) {
     return steps;
 }
 
-bool names_target(const StepDefinition& choice, std::string_view step) {
-    const json& cases = at_path(choice.input, "cases");
-    const auto names = [step](const json& target) {
-        const auto targets = targets_of(target);
-        return std::ranges::find(targets, step) != targets.end();
-    };
-    if (names(at_path(choice.input, "default"))) return true;
-    if (!cases.is_array() && !cases.is_object()) return false;
-    return std::ranges::any_of(cases, [&](const json& one) {
-        if (!one.is_object()) return names(one);
-        return names(at_path(one, "next")) || names(at_path(one, "step")) || names(at_path(one, "target"));
-    });
+bool was_not_taken(const StepRun& record) {
+    return record.status() == StepStatus::cancelled && record.skip_reason() == kNotTaken;
+}
+
+std::optional<Duration> time_limit_of(const StepDefinition& step) {
+    bool is_limited = step.type == StepType::approval || step.type == StepType::subworkflow ||
+                      step.type == StepType::parallel || step.type == StepType::loop;
+    // One that says nothing else waits for just as long.
+    if (step.type == StepType::delay) is_limited = step.delay_sec > 0 || !step.delay_until.empty();
+    if (!is_limited || step.timeout_sec <= 0) return std::nullopt;
+    return std::chrono::seconds{step.timeout_sec};
 }
 
 std::map<std::string, DueTime> due_times(const WorkflowDefinition& workflow, RunDocument& run) {
@@ -47,11 +46,14 @@ std::map<std::string, DueTime> due_times(const WorkflowDefinition& workflow, Run
     if (is_final(run.status())) return due;
     for (const std::string& key : run.step_keys()) {
         const StepRun record = *run.find_step(key);
-        const auto at = record.next_attempt_at();
-        if (!at || !is_open(record.status())) continue;
+        if (!is_open(record.status())) continue;
         const StepDefinition* step = find_step_of(workflow, key);
+        auto at = record.next_attempt_at();
+        if (const auto begun = record.started_at(); begun && step != nullptr && record.status() != StepStatus::pending)
+            if (const auto limit = time_limit_of(*step)) at = std::min(at.value_or(*begun + *limit), *begun + *limit);
+        if (!at) continue;
         Duration pause{};
-        if (record.status() == StepStatus::running)
+        if (record.status() != StepStatus::pending)
             pause = *at - record.started_at().value_or(*at);
         else if (step != nullptr)
             pause = retry_pause(step->retry, record.attempts());
@@ -73,6 +75,17 @@ std::map<std::string, std::string> child_runs_of(const WorkflowDefinition& workf
         children.emplace(key, child_run_id(run.id(), key, record.attempts()));
     }
     return children;
+}
+
+ChildRunState child_run_state(std::string_view document, std::string_view id, std::string_view parent,
+                              std::string_view step) {
+    if (document.empty()) return {{}, {}, fmt::format("the run {} that it has begun is gone", id)};
+    const auto child = RunDocument::parse(document);
+    if (!child) return {{}, {}, fmt::format("the run {} cannot be read: {}", id, child.error())};
+    const json& metadata = child->member("metadata");
+    if (at_path(metadata, "parent_run_id") != parent || at_path(metadata, "parent_step_id") != step)
+        return {{}, {}, fmt::format("there is a run {} already, and this step has not begun it", id)};
+    return {child->text("status"), child->member("output"), {}};
 }
 
 std::string child_run_id(std::string_view run, std::string_view step, std::int64_t attempt) {

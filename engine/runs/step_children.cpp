@@ -31,6 +31,7 @@ void RunPass::for_each(const StepDefinition& step) {
         if (items.value.size() > limits_.foreach_items)
             return fail(step, record, StepStatus::failed,
                         fmt::format("for_each: {} items, of at most {}", items.value.size(), limits_.foreach_items));
+        if (!count_of(step, record, "max_parallel", step.max_parallel, 0, kCountMax)) return;
         record.begin(StepStatus::running, at_);
         record.set("resolved_items", items.value);
         for (std::size_t n = 0; n < items.value.size(); ++n)
@@ -52,11 +53,15 @@ void RunPass::begin_children_over(const StepDefinition& step, const std::vector<
         if (status == StepStatus::running) ++at_work;
         if (is_bad_end(status)) return;  // the step has failed: no more are begun
     }
+    StepRun parent = run_.step(step.id);
+    const auto at_a_time = count_of(step, parent, "max_parallel", step.max_parallel, 0, kCountMax);
+    if (!at_a_time) return;
     for (std::size_t n = 0; n < keys.size(); ++n) {
-        if (step.max_parallel > 0 && at_work >= step.max_parallel) return;
+        if (*at_a_time > 0 && at_work >= *at_a_time) return;
         StepRun child = run_.step(keys[n]);
         const auto due = child.next_attempt_at();
         if (child.status() != StepStatus::pending || (due && at_ < *due)) continue;
+        if (!may_begin_another()) return;
         begin_child_job(step, keys[n], static_cast<std::int64_t>(n), items[n]);
         if (run_.step(keys[n]).status() == StepStatus::running) ++at_work;
     }
@@ -87,21 +92,23 @@ void RunPass::aggregate_items(const StepDefinition& step, const std::vector<std:
         effects_.changed = true;
         succeed(step, record, std::move(outputs));
     }
-    if (effects_.changed) run_.mirror_children(step.id, keys);
+    families_[step.id] = keys;
 }
 
 void RunPass::begin_child_job(const StepDefinition& step, const std::string& key, std::int64_t index,
                               const json& item) {
     StepRun record = run_.step(key);
+    if (!step.unfit.empty()) return fail(step, record, StepStatus::failed, step.unfit.front().message);
     auto payload = payload_of(step, record, json{{"item", item}, {"loop", {{"index", index}}}});
     if (!payload.error.empty()) return fail(step, record, StepStatus::failed, payload.error);
     if (payload.value.is_object()) payload.value["item"] = item;
     record.begin(StepStatus::running, at_);
     const StepAttempt attempt{workflow_, step, run_, key, record.attempts(), ItemOf{index, item}, at_};
-    Submission submission = worker_job(attempt, payload.value);
-    record.set_job_id(submission.job);
+    auto submission = worker_job(attempt, payload.value, limits_.packet_bytes);
+    if (!submission) return fail(step, record, StepStatus::failed, submission.error());
+    record.set_job_id(submission->job);
     tell("step_dispatched", &record);
-    effects_.submissions.push_back(std::move(submission));
+    effects_.submissions.push_back(std::move(*submission));
     effects_.changed = true;
 }
 
@@ -113,44 +120,110 @@ void RunPass::cancel_children(const std::vector<std::string>& keys, const std::s
 }
 
 void RunPass::parallel(const StepDefinition& step) {
-    const auto& keys = step.parallel_steps;
-    if (StepRun record = run_.step(step.id); record.status() == StepStatus::pending)
-        record.begin(StepStatus::running, at_);
-    std::int64_t at_work = 0;
-    for (const std::string& key : keys) {
-        const StepStatus status = run_.step(key).status();
-        if (status == StepStatus::running || status == StepStatus::waiting) ++at_work;
+    const auto all = static_cast<std::int64_t>(step.parallel_steps.size());
+    StepRun record = run_.step(step.id);
+    const auto at_a_time = count_of(step, record, "max_parallel", step.max_parallel, 0, kCountMax);
+    if (!at_a_time) return;
+    const auto required = count_of(step, record, "required", step.required, 1, all);
+    if (!required) return;
+    if (record.status() == StepStatus::pending) record.begin(StepStatus::running, at_);
+    const auto [entry, is_new] = fans_.try_emplace(step.id);
+    Fan& fan = entry->second;
+    if (is_new) {
+        fan.fates.resize(step.parallel_steps.size());
+        for (std::size_t n = 0; n < step.parallel_steps.size(); ++n) {
+            fan.places[step.parallel_steps[n]].push_back(n);
+            fan.fresh.insert(n);
+            count_child(step, fan, n);
+        }
     }
-    for (const std::string& key : keys) {
-        const StepStatus before = run_.step(key).status();
-        if (before == StepStatus::pending && step.max_parallel > 0 && at_work >= step.max_parallel) continue;
-        visit(workflow_.steps.at(key));
-        const StepStatus after = run_.step(key).status();
-        if (before == StepStatus::pending && (after == StepStatus::running || after == StepStatus::waiting)) ++at_work;
+    visit_children(step, fan, *at_a_time);
+    families_[step.id] = step.parallel_steps;
+    // What its choice has left out is none of the children.
+    const std::int64_t there = all - fan.left_out;
+    const std::int64_t needed = step.strategy == "any" ? 1 : step.strategy == "n_of_m" ? *required : there;
+    const bool enough = fan.succeeded >= needed;
+    const bool hopeless = there - fan.over < needed;
+    if (!enough && !hopeless) return;
+    cancel_children(step.parallel_steps, enough ? "enough others have succeeded" : "too many others have failed");
+    effects_.changed = true;
+    StepRun own = run_.step(step.id);
+    if (enough)
+        succeed(step, own, outputs_of(step.parallel_steps));
+    else
+        fail(step, own, StepStatus::failed,
+             fmt::format("{} of {} steps have succeeded, {} were needed", fan.succeeded, there, needed));
+}
+
+void RunPass::visit_children(const StepDefinition& step, Fan& fan, std::int64_t at_a_time) {
+    while (true) {
+        const bool is_full = at_a_time > 0 && fan.at_work >= at_a_time;
+        const std::size_t none = step.parallel_steps.size();
+        const std::size_t fresh = fan.fresh.empty() ? none : *fan.fresh.begin();
+        const std::size_t queued = fan.queue.empty() || is_full ? none : *fan.queue.begin();
+        const std::size_t n = std::min(fresh, queued);
+        if (n == none) return;
+        fan.fresh.erase(n);
+        fan.queue.erase(n);
+        const StepDefinition& child = workflow_.steps.at(step.parallel_steps[n]);
+        if (is_full && run_.step(child.id).status() == StepStatus::pending) {
+            fan.queue.insert(n);
+            continue;
+        }
+        visit(child);
+        count_child(step, fan, n);
     }
-    std::int64_t succeeded = 0, over = 0;
-    for (const std::string& key : keys) {
-        const StepStatus status = run_.step(key).status();
-        if (status == StepStatus::succeeded) ++succeeded;
-        if (!is_open(status)) ++over;
+}
+
+void RunPass::count_child(const StepDefinition& step, Fan& fan, std::size_t n) {
+    const auto count = [&fan](Fate fate, std::int64_t by) {
+        if (fate == Fate::at_work) fan.at_work += by;
+        if (fate == Fate::succeeded) fan.succeeded += by;
+        if (fate == Fate::over) fan.over += by;
+        if (fate == Fate::left_out) fan.left_out += by;
+    };
+    count(fan.fates[n], -1);
+    fan.fates[n] = fate_of(step.parallel_steps[n]);
+    count(fan.fates[n], 1);
+}
+
+/// One whose failure was made good counts as one that has succeeded; as long as its handler may do so, it is open.
+RunPass::Fate RunPass::fate_of(const std::string& child) {
+    const StepRun record = run_.step(child);
+    const StepStatus status = record.status();
+    if (was_not_taken(record)) return Fate::left_out;
+    if (status == StepStatus::pending) return Fate::open;
+    if (is_open(status)) return Fate::at_work;
+    if (status == StepStatus::succeeded) return Fate::succeeded;
+    if (status == StepStatus::skipped) return Fate::over;
+    switch (recovery_of(workflow_.steps.at(child))) {
+        case Recovery::open: return Fate::open;
+        case Recovery::recovered: return Fate::succeeded;
+        default: return Fate::over;
     }
-    const auto all = static_cast<std::int64_t>(keys.size());
-    std::int64_t needed = all;
-    if (at_path(step.input, "strategy") == "any") needed = 1;
-    if (at_path(step.input, "strategy") == "n_of_m") needed = at_path(step.input, "required").get<std::int64_t>();
-    const bool enough = succeeded >= needed;
-    const bool hopeless = all - (over - succeeded) < needed;
-    if (enough || hopeless) {
-        cancel_children(keys, enough ? "enough others have succeeded" : "too many others have failed");
-        effects_.changed = true;
-        StepRun record = run_.step(step.id);
-        if (enough)
-            succeed(step, record, outputs_of(keys));
-        else
-            fail(step, record, StepStatus::failed,
-                 fmt::format("{} of {} steps have succeeded, {} were needed", succeeded, all, needed));
+}
+
+std::optional<std::int64_t> RunPass::count_of(const StepDefinition& step, StepRun& record, const std::string& name,
+                                              const StepCount& count, std::int64_t least, std::int64_t most) {
+    if (count.expression.empty()) return count.value;
+    json counts = record.member("counts");
+    if (const json& known = at_path(counts, name); known.is_number_integer()) return known.get<std::int64_t>();
+    const Evaluated given = evaluate(count.expression);
+    if (!given.error.empty()) {
+        fail(step, record, StepStatus::failed, fmt::format("{}: {}", name, given.error));
+        return std::nullopt;
     }
-    if (effects_.changed) run_.mirror_children(step.id, keys);
+    const json& value = given.value;
+    const bool is_huge = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most);
+    if (!value.is_number_integer() || is_huge || value < least || value > most) {
+        fail(step, record, StepStatus::failed,
+             out_of_range(name, value.dump(-1, ' ', false, json::error_handler_t::replace), least, most));
+        return std::nullopt;
+    }
+    if (!counts.is_object()) counts = json::object();
+    counts[name] = value;
+    record.set("counts", std::move(counts));
+    return value.get<std::int64_t>();
 }
 
 json RunPass::outputs_of(const std::vector<std::string>& keys) {
@@ -159,19 +232,30 @@ json RunPass::outputs_of(const std::vector<std::string>& keys) {
     return outputs;
 }
 
+std::vector<std::string> RunPass::rounds_of(const StepDefinition& step) {
+    std::vector<std::string> keys;
+    while (true) {
+        std::string key = child_key(step.id, static_cast<std::int64_t>(keys.size()));
+        if (!run_.find_step(key)) return keys;
+        keys.push_back(std::move(key));
+    }
+}
+
 void RunPass::loop(const StepDefinition& step) {
     const StepDefinition& body = workflow_.steps.at(step.body_step);
-    if (StepRun record = run_.step(step.id); record.status() == StepStatus::pending)
-        record.begin(StepStatus::running, at_);
-    std::vector<std::string> keys;
-    while (run_.find_step(child_key(step.id, static_cast<std::int64_t>(keys.size()))))
-        keys.push_back(child_key(step.id, static_cast<std::int64_t>(keys.size())));
-    go_round(step, body, keys);
-    if (effects_.changed) run_.mirror_children(step.id, keys);
+    StepRun record = run_.step(step.id);
+    const auto most = count_of(step, record, "max_iterations",
+                               step.max_iterations.value_or(StepCount{kLoopIterations, {}}), 0, kCountMax);
+    if (!most) return;
+    if (record.status() == StepStatus::pending) record.begin(StepStatus::running, at_);
+    std::vector<std::string> keys = rounds_of(step);
+    go_round(step, body, keys, *most);
+    families_[step.id] = std::move(keys);
 }
 
 /// Looks at the last time round, and begins the next one or ends the loop.
-void RunPass::go_round(const StepDefinition& step, const StepDefinition& body, std::vector<std::string>& keys) {
+void RunPass::go_round(const StepDefinition& step, const StepDefinition& body, std::vector<std::string>& keys,
+                       std::int64_t rounds_max) {
     StepRun record = run_.step(step.id);
     const auto round = static_cast<std::int64_t>(keys.size());
     json last;
@@ -179,7 +263,7 @@ void RunPass::go_round(const StepDefinition& step, const StepDefinition& body, s
         StepRun child = run_.step(keys.back());
         const auto due = child.next_attempt_at();
         if (child.status() == StepStatus::pending && (!due || *due <= at_))
-            return begin_child_job(body, keys.back(), round - 1, child.member("item"));
+            return !may_begin_another() ? void() : begin_child_job(body, keys.back(), round - 1, child.member("item"));
         if (is_open(child.status())) return;
         if (child.status() != StepStatus::succeeded)
             return fail(step, record, StepStatus::failed, fmt::format("{} has failed", keys.back()));
@@ -204,15 +288,18 @@ void RunPass::go_round(const StepDefinition& step, const StepDefinition& body, s
         effects_.changed = true;
         return succeed(step, record, last);
     }
-    const json& most = at_path(step.input, "max_iterations");
-    const std::int64_t limit = most.is_number_integer() ? most.get<std::int64_t>() : kLoopIterations;
-    if (round >= std::min<std::int64_t>(limit, static_cast<std::int64_t>(limits_.foreach_items))) {
+    if (round >= rounds_max) {
         const bool has_end = !at_path(step.input, "until").is_null() || !at_path(step.input, "while").is_null() ||
                              !at_path(step.input, "condition").is_null();
         effects_.changed = true;
         if (!has_end) return succeed(step, record, last);
         return fail(step, record, StepStatus::failed, fmt::format("after {} rounds there is no end", round));
     }
+    if (round >= static_cast<std::int64_t>(limits_.foreach_items))
+        return fail(
+            step, record, StepStatus::failed,
+            fmt::format("after {} rounds there is no end, and there may be no more (wf_foreach_max_items)", round));
+    if (!may_begin_another()) return;
     keys.push_back(child_key(step.id, round));
     run_.step(keys.back()).set("item", round);
     begin_child_job(body, keys.back(), round, round);

@@ -16,7 +16,7 @@ using nlohmann::json;
 namespace {
 
 /// No pause between two tries is longer: what the formula gives grows without bound.
-constexpr Duration kRetryPauseMax = std::chrono::hours{24 * 365};
+constexpr Duration kRetryPauseMax = std::chrono::seconds{kDurationSecMax};
 
 StepStatus step_status_of(std::string_view job_state) {
     if (job_state == "SUCCEEDED") return StepStatus::succeeded;
@@ -80,37 +80,36 @@ void RunPass::succeed(const StepDefinition& step, StepRun& record, json output, 
         return fail(step, record, StepStatus::failed, "output: " + mistake);
     record.end(StepStatus::succeeded, at_);
     record.erase("error");
-    step_has_ended_ = true;
     tell("step_completed", &record, {}, {}, result_ptr);
     const bool of_many = record.key() != step.id;
     if (of_many) {
         record.set("output", std::move(output));
-        return;
+        return ended(record.key());
     }
-    if (!step.output_path.empty() && !run_.write_context(step.output_path, output))
+    if (!step.output_path.empty() && !write_context(step.output_path, output))
         return fail(
             step, record, StepStatus::failed,
             fmt::format("output_path: something else than an object stands on the way to {}", step.output_path));
     json kept{{"output", output}};
     if (!result_ptr.empty()) kept["result_ptr"] = result_ptr;
-    json& steps = run_.context()["steps"];
-    if (!steps.is_object()) steps = json::object();
-    steps[step.id] = std::move(kept);
+    keep_output(step.id, std::move(kept));
     record.set("output", std::move(output));
+    ended(step.id);
 }
 
 void RunPass::fail(const StepDefinition&, StepRun& record, StepStatus status, const std::string& message) {
     record.end(status, at_);
     record.set_error(message);
     effects_.changed = true;
-    step_has_ended_ = true;
     tell("step_failed", &record, message);
+    ended(record.key());
 }
 
 void RunPass::fail_or_retry(const StepDefinition& step, StepRun& record, StepStatus status,
                             const std::string& message) {
     if (step.retry.max_retries <= 0 || record.attempts() > step.retry.max_retries)
         return fail(step, record, status, message);
+    effects_.changed = true;
     record.set_status(StepStatus::pending);
     record.set_error(message);
     record.set_next_attempt_at(at_ + retry_pause(step.retry, record.attempts()));
@@ -122,9 +121,18 @@ void RunPass::cancel_step(StepRun& record, StepStatus status, const std::string&
     if (has_job) effects_.cancellations.push_back({record.job_id(), reason});
     const StepDefinition* step = find_step_of(workflow_, record.key());
     if (step != nullptr && step->type == StepType::subworkflow && record.status() == StepStatus::running)
-        effects_.cancelled_runs.push_back(child_run_id(run_.id(), record.key(), record.attempts()));
+        cancel_child_run(record);
     record.end(status, at_);
     effects_.changed = true;
+    ended(record.key());
+}
+
+void RunPass::leave_out(const std::string& step) {
+    if (workflow_.step(step) == nullptr) return;
+    StepRun record = run_.step(step);
+    if (!is_open(record.status())) return;
+    record.set("skip_reason", kNotTaken);
+    cancel_step(record, StepStatus::cancelled, std::string(kNotTaken));
 }
 
 Duration retry_pause(const StepRetry& retry, std::int64_t attempts) {

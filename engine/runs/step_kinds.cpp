@@ -51,11 +51,12 @@ void RunPass::begin_job(const StepDefinition& step, StepRun& record) {
     if (!payload.error.empty()) return fail(step, record, StepStatus::failed, payload.error);
     record.begin(StepStatus::running, at_);
     const StepAttempt attempt{workflow_, step, run_, record.key(), record.attempts(), std::nullopt, at_};
-    Submission submission = worker_job(attempt, payload.value);
-    record.set_job_id(submission.job);
+    auto submission = worker_job(attempt, payload.value, limits_.packet_bytes);
+    if (!submission) return fail(step, record, StepStatus::failed, submission.error());
+    record.set_job_id(submission->job);
     if (!step.input.is_null()) record.set("input", std::move(payload.value));
     tell("step_dispatched", &record);
-    effects_.submissions.push_back(std::move(submission));
+    effects_.submissions.push_back(std::move(*submission));
 }
 
 void RunPass::begin_gate(const StepDefinition& step, StepRun& record) {
@@ -63,16 +64,17 @@ void RunPass::begin_gate(const StepDefinition& step, StepRun& record) {
     if (!decision.error.empty()) return fail(step, record, StepStatus::failed, decision.error);
     record.begin(StepStatus::waiting, at_);
     const StepAttempt attempt{workflow_, step, run_, record.key(), record.attempts(), std::nullopt, at_};
-    Submission submission = gate_job(attempt, decision.value);
-    record.set_job_id(submission.job);
+    auto submission = gate_job(attempt, decision.value, limits_.packet_bytes);
+    if (!submission) return fail(step, record, StepStatus::failed, submission.error());
+    record.set_job_id(submission->job);
     tell("step_waiting", &record);
-    effects_.submissions.push_back(std::move(submission));
+    effects_.submissions.push_back(std::move(*submission));
 }
 
 void RunPass::delay(const StepDefinition& step, StepRun& record) {
     if (record.status() == StepStatus::running) {
         const auto due = record.next_attempt_at();
-        if (due && at_ < *due) return;
+        if (due && at_ < *due) return void(time_out_step(step, record));
         effects_.changed = true;
         succeed(step, record, json{});
         tell("step_delay_completed", &record);
@@ -85,6 +87,10 @@ void RunPass::delay(const StepDefinition& step, StepRun& record) {
         pause = std::max(*until - at_, Duration{0});
     else
         pause = std::chrono::seconds{step.timeout_sec};
+    if (constexpr Duration most = std::chrono::seconds{kDurationSecMax}; pause > most) {
+        pause = most;
+        tell("warning", &record, fmt::format("delay_until is {}, and counts as ten years from now", step.delay_until));
+    }
     record.begin(StepStatus::running, at_);
     if (pause <= Duration{0}) return succeed(step, record, json{});
     // Times are written in microseconds: rounded up, so that what is read is not early.
@@ -131,20 +137,18 @@ void RunPass::choose(const StepDefinition& step, StepRun& record) {
         }
     }
     if (!found) taken = targets_of(at_path(step.input, "default"));
+    for (const std::string& id : taken)
+        if (workflow_.step(id) == nullptr)
+            return fail(step, record, StepStatus::failed, fmt::format("cases: there is no step \"{}\"", id));
     record.begin(StepStatus::running, at_);
-    for (const auto& [id, other] : workflow_.steps) {
-        if (!names_target(step, id) || std::ranges::find(taken, id) != taken.end()) continue;
-        StepRun target = run_.step(id);
-        if (!is_open(target.status())) continue;
-        target.set("skip_reason", kNotTaken);
-        cancel_step(target, StepStatus::cancelled, std::string(kNotTaken));
-    }
+    for (const std::string& id : step.targets)
+        if (std::ranges::find(taken, id) == taken.end()) leave_out(id);
     StepRun own = run_.step(step.id);  // a step may have been added before it
     succeed(step, own, value.value);
 }
 
 /// `match` and `value` are compared with what the choice is about; `when` is an expression that holds, or gives that value.
-RunPass::Evaluated RunPass::fits_case(const json& one, const json& value) const {
+RunPass::Evaluated RunPass::fits_case(const json& one, const json& value) {
     for (const char* name : {"match", "value"}) {
         const json& expected = at_path(one, name);
         if (!expected.is_null()) return {expected == value, {}};
@@ -175,14 +179,14 @@ void RunPass::storage(const StepDefinition& step, StepRun& record) {
     record.begin(StepStatus::running, at_);
     if (operation == "read") return succeed(step, record, at_path(run_.member("context"), path));
     if (operation == "delete") {
-        run_.erase_context(path);
+        erase_context(path);
         return succeed(step, record, json{});
     }
     if (operation != "write")
         return fail(step, record, StepStatus::failed,
                     "input: the operation of a storage step is read, write or delete");
     json value = at_path(input.value, "value");
-    if (!run_.write_context(path, value))
+    if (!write_context(path, value))
         return fail(step, record, StepStatus::failed,
                     fmt::format("input: something else than an object stands on the way to {}", path));
     succeed(step, record, std::move(value));
@@ -191,15 +195,26 @@ void RunPass::storage(const StepDefinition& step, StepRun& record) {
 void RunPass::subworkflow(const StepDefinition& step, StepRun& record) {
     if (record.status() == StepStatus::pending) return begin_child_run(step, record);
     const auto child = child_runs_.find(child_run_id(run_.id(), record.key(), record.attempts()));
-    if (child == child_runs_.end()) return;
-    const auto status = parse_run_status(child->second.status);
-    if (!status || !is_final(*status)) return;
+    const bool is_known = child != child_runs_.end();
+    if (is_known && !child->second.unfit.empty())
+        return fail_or_retry(step, record, StepStatus::failed, child->second.unfit);
+    const auto status = is_known ? parse_run_status(child->second.status) : std::nullopt;
+    if (!status || !is_final(*status)) return void(time_out_step(step, record));
     effects_.changed = true;
     if (*status == RunStatus::succeeded) return succeed(step, record, child->second.output);
     StepStatus end = StepStatus::failed;
     if (*status == RunStatus::denied) end = StepStatus::denied;
     if (*status == RunStatus::timed_out) end = StepStatus::timed_out;
     fail_or_retry(step, record, end, fmt::format("the run {} ended {}", child->first, child->second.status));
+}
+
+void RunPass::cancel_child_run(const StepRun& record) {
+    const std::string id = child_run_id(run_.id(), record.key(), record.attempts());
+    // Begun by this very pass: it need not begin.
+    if (std::erase_if(effects_.children, [&id](const ChildRun& child) { return child.run == id; }) > 0) return;
+    const auto known = child_runs_.find(id);
+    const bool is_of_another = known != child_runs_.end() && !known->second.unfit.empty();
+    if (!is_of_another) effects_.cancelled_runs.push_back(id);
 }
 
 void RunPass::begin_child_run(const StepDefinition& step, StepRun& record) {

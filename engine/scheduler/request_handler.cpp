@@ -114,11 +114,12 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     if (job.facts.first_received && !wire::carries_grant(job.request))
         replica_.ports.metrics.add(Metric::jobs_first_received, {job.request.topic()});
     if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
-    if (const auto conflict = wire::tenant_conflict(job.request); conflict && one_tenant()) {
-        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED, *conflict,
-                          "invalid_request"};
+    const auto conflict = one_tenant() ? wire::tenant_conflict(job.request) : std::nullopt;
+    // Others write into the store, too: what comes from there is held to the same rules as what is delivered (D-23).
+    if (const auto flaw = conflict ? conflict : wire::malformation(job.request)) {
+        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED, *flaw, "invalid_request"};
         replica_.ports.metrics.add(Metric::validation_rejections);
-        replica_.ports.log.reached("two_tenants_in_store");
+        if (conflict) replica_.ports.log.reached("two_tenants_in_store");
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
     if (const auto ended = co_await record_stored_limits(lease, job)) co_return *ended;

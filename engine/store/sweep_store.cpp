@@ -34,17 +34,10 @@ Task<Outcome<OverduePage>> SweepStore::stale_jobs(TickLock lock, std::string ind
     page.lost = is_lost(reply.value());
     if (const auto* elements = reply.value().array()) {
         for (std::size_t i = 1; i + 3 < elements->size(); i += 4)
-<<<<<<< HEAD
             page.jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
                                  parse_job_state((*elements)[i + 2].text()),
                                  Duration{0},
-                                 std::chrono::milliseconds((*elements)[i + 3].integer_or(0))});
-=======
-            jobs.push_back({{JobId((*elements)[i].text()), std::string((*elements)[i + 1].text())},
-                            parse_job_state((*elements)[i + 2].text()),
-                            Duration{0},
-                            bounded(std::chrono::milliseconds((*elements)[i + 3].integer_or(0)))});
->>>>>>> 5071c1270b05fbdbc641ff6fbbac7faac264bc97
+                                 bounded(std::chrono::milliseconds((*elements)[i + 3].integer_or(0)))});
     }
     co_return page;
 }

@@ -1,6 +1,6 @@
 // What is checked on an incoming packet before any state is touched. A packet that fails is logged, counted,
-// acknowledged and dropped: sending it again would not mend it. Of requests that come back from the store only the tenant is
-// checked again: others have written there, too.
+// acknowledged and dropped: sending it again would not mend it. Requests that come back from the store are checked as well, since
+// others write there, too; so are those that a workflow engine is about to submit.
 #pragma once
 
 #include <cstddef>

@@ -23,6 +23,7 @@ inline constexpr std::string_view kRunScriptArguments[] = {
     "org",             // whose run it is
     "outbox",          // how many: what is to be sent
     "output_max",      // bytes of a result that is read along
+    "outputs_max",     // bytes of all results that are read along
     "read_sha1",       // what the document was; not given: it is not compared
     "release_lock",    // given: the lock is released afterwards
     "reopened",        // given: the run had ended, and goes on

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,9 @@ namespace {
 
 /// Results up to this size are read into the run's context (workflow.md 5.6).
 constexpr std::int64_t kOutputMax = 262'144;
+/// Of the results that one visit reads along; one is read whatever its size. And ends that one visit takes into account.
+constexpr std::int64_t kOutputsMax = 4 * kOutputMax;
+constexpr std::size_t kEndsAtOnce = 500;
 /// They become part of the run's document, which must still be readable.
 constexpr int kOutputDepthMax = kJsonDepthMax / 2;
 constexpr std::int64_t kTimersAtOnce = 200;
@@ -83,7 +87,8 @@ std::optional<Outgoing::Kind> Outgoing::kind() const {
 
 Task<Outcome<TakenRun>> RunStore::take(std::string run, Token token, std::vector<std::string> jobs) {
     ScriptArguments arguments(kRunScriptArguments);
-    arguments.text("run", run).number("output_max", kOutputMax);
+    arguments.text("run", run).number("output_max", kOutputMax).number("outputs_max", kOutputsMax);
+    jobs.resize(std::min(jobs.size(), kEndsAtOnce));
     if (!token.empty()) arguments.text("token", token.text()).duration("lock_ttl_ms", tunables_.run_lock_ttl);
     auto reply = co_await redis_.script(scripts_.take_run, {keys::run_lock(run), keys::run_document(run)},
                                         std::move(arguments).argv(std::move(jobs)), deadline());

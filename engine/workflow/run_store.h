@@ -93,7 +93,8 @@ public:
         : redis_(redis), clock_(clock), tunables_(tunables) {}
     explicit RunStore(const Context& context) : RunStore(context.ports.redis, context.ports.clock, context.tunables) {}
 
-    /// Takes the run's lock and reads the run, and the records of `jobs`. Without a token nothing is locked.
+    /// Takes the run's lock and reads the run, and the records of `jobs`, in their order: of all, or of the first ones that fit, which
+    /// is one at least. Without a token nothing is locked.
     [[nodiscard]] Task<Outcome<TakenRun>> take(std::string run, Token token, std::vector<std::string> jobs);
     [[nodiscard]] Task<Outcome<RunCommitted>> commit(Token token, RunChange change, bool release);
     /// The definition of a workflow; nothing where there is none.

@@ -26,6 +26,8 @@ namespace {
 constexpr int kTries = 3;
 /// Whatever is still to be sent after so many is left to the next visit: one run must not hold up the others.
 constexpr std::size_t kSentAtOnce = 200;
+/// Documents of runs that steps have begun, read and parsed at a time.
+constexpr std::size_t kChildrenAtOnce = 16;
 
 struct Definition {
     std::optional<WorkflowDefinition> workflow;
@@ -44,8 +46,10 @@ Definition read(std::string_view text, const Tunables& tunables) {
     return {std::nullopt, fmt::format("its workflow has mistakes: {}: {}", first.pointer, first.message)};
 }
 
-RunLimits limits_of(const Tunables& tunables) {
+RunLimits limits_of(const Context& context) {
+    const Tunables& tunables = context.tunables;
     RunLimits limits;
+    limits.packet_bytes = context.ports.bus.connection().max_payload;
     limits.foreach_items = static_cast<std::size_t>(tunables.wf_foreach_max_items);
     limits.expressions.length = static_cast<std::size_t>(tunables.wf_expr_max_length);
     limits.expressions.items = static_cast<std::size_t>(tunables.wf_expr_max_result_items);
@@ -91,17 +95,14 @@ Task<Visited> RunVisits::visit(std::string run, std::vector<std::string> jobs) {
         return std::ranges::binary_search(mine, job);
     });
     if (others_did_it && mine.empty()) co_return Visited::done;
+    // A visit deals with as many ends as fit into it; the lock is free between two.
     Visited visited = Visited::unreachable;
-    for (int tries = 0; tries < kTries; ++tries) {
-        visited = co_await visit_once(run, mine, context_.mechanisms.on(Mechanism::run_lock));
-        const bool may_go_without =
-            (visited == Visited::unreachable && context_.tunables.wf_on_redis_error == "local") ||
-            (visited == Visited::busy && context_.tunables.wf_on_contention == "local");
-        if (may_go_without) {
-            context_.ports.metrics.add(Metric::workflow_lock_fallback);
-            visited = co_await visit_once(run, mine, false);
-        }
-        if (visited != Visited::overtaken) break;
+    while (true) {
+        std::size_t dealt_with = 0;
+        visited = co_await visit_some(run, mine, dealt_with);
+        mine.erase(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(dealt_with));
+        if (visited != Visited::done || mine.empty()) break;
+        if (context_.stopping) visited = Visited::busy;
     }
     if (visited == Visited::busy && context_.tunables.wf_on_contention == "skip") visited = Visited::done;
     if (visited == Visited::overtaken) visited = Visited::busy;
@@ -109,7 +110,26 @@ Task<Visited> RunVisits::visit(std::string run, std::vector<std::string> jobs) {
     co_return visited;
 }
 
-Task<Visited> RunVisits::visit_once(std::string run, std::vector<std::string> jobs, bool locked) {
+Task<Visited> RunVisits::visit_some(std::string run, std::vector<std::string> jobs, std::size_t& dealt_with) {
+    Visited visited = Visited::unreachable;
+    for (int tries = 0; tries < kTries; ++tries) {
+        visited = co_await visit_once(run, jobs, context_.mechanisms.on(Mechanism::run_lock), dealt_with);
+        const bool may_go_without =
+            (visited == Visited::unreachable && context_.tunables.wf_on_redis_error == "local") ||
+            (visited == Visited::busy && context_.tunables.wf_on_contention == "local");
+        if (may_go_without) {
+            context_.ports.metrics.add(Metric::workflow_lock_fallback);
+            visited = co_await visit_once(run, jobs, false, dealt_with);
+        }
+        if (visited != Visited::overtaken) break;
+    }
+    if (visited != Visited::done) dealt_with = 0;
+    co_return visited;
+}
+
+Task<Visited> RunVisits::visit_once(std::string run, std::vector<std::string> jobs, bool locked,
+                                    std::size_t& dealt_with) {
+    const std::size_t asked = jobs.size();
     Lease lease(leases_.ports(), keys::run_lock(run), locked ? Token(context_.ports.entropy.uuid()) : Token{},
                 {.life = context_.tunables.run_lock_ttl,
                  .answer_within = context_.tunables.store_op_timeout,
@@ -122,6 +142,7 @@ Task<Visited> RunVisits::visit_once(std::string run, std::vector<std::string> jo
             case TakenRun::Kind::busy: visited = Visited::busy; break;
             case TakenRun::Kind::absent: visited = Visited::absent; break;
             case TakenRun::Kind::held:
+                dealt_with = std::min(taken.value().jobs.size(), asked);
                 visited = co_await under_lock(lease, std::move(taken.value()), std::move(run));
                 break;
         }
@@ -152,7 +173,7 @@ Task<Outcome<TakenRun>> RunVisits::take(std::string run, Lease& lease, std::vect
 }
 
 Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string run) {
-    auto change = co_await decide(taken, run);
+    auto change = co_await decide(lease, taken, run);
     if (!change) co_return Visited::unreachable;
     if (taken.written_by_others) context_.ports.log.reached("run_written_by_others");
     const bool fenced = context_.mechanisms.on(Mechanism::run_update_fence);
@@ -164,6 +185,7 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
     std::vector<std::string> others = change->effects.cancelled_runs;
     for (const ChildRun& child : change->effects.children) others.push_back(child.run);
     if (!change->effects.wake.empty()) others.push_back(change->effects.wake);
+    const bool unfinished = change->effects.unfinished;
     if (!fenced) change->read_sha1.clear();
     if (!context_.mechanisms.on(Mechanism::step_outbox)) change->outbox.clear();
     const auto committed = co_await store_.commit(fenced ? lease.token() : Token{}, std::move(*change), fenced);
@@ -176,11 +198,12 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
     if (fenced) lease.end();
     if (due_ != nullptr) due_->on_due(run, due);
     for (std::string& other : others) visit_later(std::move(other));
+    if (unfinished) visit_later(run);
     if (!outbox.empty()) co_await send(std::move(run), std::move(outbox));
     co_return Visited::done;
 }
 
-Task<std::optional<RunChange>> RunVisits::decide(const TakenRun& taken, std::string run) {
+Task<std::optional<RunChange>> RunVisits::decide(const Lease& lease, const TakenRun& taken, std::string run) {
     auto document = RunDocument::parse(taken.document);
     if (!document) {
         context_.ports.log.event(LogLevel::error, "run cannot be read", {{"run_id", run}, {"error", document.error()}});
@@ -200,12 +223,15 @@ Task<std::optional<RunChange>> RunVisits::decide(const TakenRun& taken, std::str
         if (!seen.applied()) co_return std::nullopt;
         children = std::move(seen.value());
     }
-    RunChange change = change_of(taken, *document, workflow, read_as.problem, children);
+    RunLimits limits = limits_of(context_);
+    // Others may have the lock once its life is over: what is decided until then has to be written before.
+    if (!lease.token().empty()) limits.is_time_up = [&lease] { return lease.remaining() < lease.terms().life / 3; };
+    RunChange change = change_of(taken, *document, workflow, read_as.problem, children, limits);
     const auto most = static_cast<std::size_t>(context_.tunables.wf_run_max_bytes);
     if (change.document.size() > most)
-        change =
-            change_of(taken, std::move(*document), nullptr,
-                      fmt::format("its document would be {} bytes, of at most {}", change.document.size(), most), {});
+        change = change_of(taken, std::move(*document), nullptr,
+                           fmt::format("its document would be {} bytes, of at most {}", change.document.size(), most),
+                           {}, limits);
     change.run = std::move(run);
     if (taken.definition.empty()) change.definition = std::move(definition);
     fill_outbox(change);
@@ -213,7 +239,8 @@ Task<std::optional<RunChange>> RunVisits::decide(const TakenRun& taken, std::str
 }
 
 RunChange RunVisits::change_of(const TakenRun& taken, RunDocument document, const WorkflowDefinition* workflow,
-                               const std::string& problem, const ChildRunStates& children) const {
+                               const std::string& problem, const ChildRunStates& children,
+                               const RunLimits& limits) const {
     RunChange change;
     change.workflow = document.workflow();
     change.org = document.org();
@@ -221,7 +248,6 @@ RunChange RunVisits::change_of(const TakenRun& taken, RunDocument document, cons
     change.was_status = std::string(to_string(document.status()));
     const WorkflowDefinition nothing;
     const WorkflowDefinition& steps = workflow != nullptr ? *workflow : nothing;
-    const RunLimits limits = limits_of(context_.tunables);
     RunPass pass(steps, document, taken.at, limits, children, change.effects);
     for (const RunJobRecord& record : taken.jobs)
         if (record.settled) pass.take_end(record.end);
@@ -247,19 +273,26 @@ RunChange RunVisits::change_of(const TakenRun& taken, RunDocument document, cons
         if (durable && due.pause >= context_.tunables.delay_persist_min)
             change.earliest_due = std::min(change.earliest_due.value_or(due.at), due.at);
     }
+    // Due at once: should this replica die now, the next look goes on.
+    if (change.effects.unfinished) change.due.emplace_back("", taken.at);
     return change;
 }
 
 Task<Outcome<ChildRunStates>> RunVisits::look_at_children(const WorkflowDefinition& workflow, RunDocument& run) {
     ChildRunStates states;
-    std::vector<std::string> ids;
-    for (const auto& [step, id] : child_runs_of(workflow, run)) ids.push_back(id);
-    if (ids.empty()) co_return states;
-    const auto documents = co_await store_.documents(ids);
-    if (!documents.applied()) co_return documents.failure_as<ChildRunStates>();
-    for (std::size_t i = 0; i < ids.size() && i < documents.value().size(); ++i) {
-        const auto child = RunDocument::parse(documents.value()[i]);
-        if (child) states.emplace(ids[i], ChildRunState{child->text("status"), child->member("output")});
+    const auto begun = child_runs_of(workflow, run);
+    for (auto next = begun.begin(); next != begun.end();) {
+        const auto first = next;
+        std::vector<std::string> ids;
+        for (; next != begun.end() && ids.size() < kChildrenAtOnce; ++next) ids.push_back(next->second);
+        const auto documents = co_await store_.documents(ids);
+        if (!documents.applied()) co_return documents.failure_as<ChildRunStates>();
+        auto child = first;
+        for (const std::string& document : documents.value()) {
+            if (child == next) break;
+            const auto& [step, id] = *child++;
+            states.emplace(id, child_run_state(document, id, run.id(), step));
+        }
     }
     co_return states;
 }

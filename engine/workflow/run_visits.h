@@ -4,7 +4,9 @@
 // 1. Lock, read, decide and commit are one span of one holder (`run_exclusion`): the lock is released by the commit, or after it.
 // 2. What is sent stands in the run's outbox from the commit on, until a server has taken it. Whoever visits next sends what is
 //    left, under the same ids, which scheduler and stream know again (H-26).
-// 3. A visit that could not be made says so, and is made again by whoever came with something (H-27, C-25).
+// 3. A visit does a bounded amount of work, by counts: steps begun, ends taken into account, bytes of results and of other runs read at
+//    a time. When more is left, or its lock would not last, it commits what it has and gives way; another one goes on from there.
+// 4. A visit that could not be made says so, and is made again by whoever came with something (H-27, C-25).
 #pragma once
 
 #include <functional>
@@ -58,14 +60,19 @@ public:
     [[nodiscard]] std::size_t in_progress() const { return later_.size(); }
 
 private:
-    /// Under the local turn, with or without the lock.
-    [[nodiscard]] Task<Visited> visit_once(std::string run, std::vector<std::string> jobs, bool locked);
+    /// Under the local turn. `dealt_with` takes how many of `jobs`, from the front, the visit has taken into account, at least one
+    /// where there are any; it outlives the call.
+    [[nodiscard]] Task<Visited> visit_some(std::string run, std::vector<std::string> jobs, std::size_t& dealt_with);
+    /// The same once, with or without the lock.
+    [[nodiscard]] Task<Visited> visit_once(std::string run, std::vector<std::string> jobs, bool locked,
+                                           std::size_t& dealt_with);
     [[nodiscard]] Task<Outcome<TakenRun>> take(std::string run, Lease& lease, std::vector<std::string> jobs);
     [[nodiscard]] Task<Visited> under_lock(Lease& lease, TakenRun taken, std::string run);
-    /// What becomes of the run. Nothing: more would have to be known, and could not be read. `taken` outlives the call.
-    [[nodiscard]] Task<std::optional<RunChange>> decide(const TakenRun& taken, std::string run);
+    /// What becomes of the run. Nothing: more would have to be known, and could not be read. `lease` and `taken` outlive the call.
+    [[nodiscard]] Task<std::optional<RunChange>> decide(const Lease& lease, const TakenRun& taken, std::string run);
     [[nodiscard]] RunChange change_of(const TakenRun& taken, RunDocument document, const WorkflowDefinition* workflow,
-                                      const std::string& problem, const ChildRunStates& children) const;
+                                      const std::string& problem, const ChildRunStates& children,
+                                      const RunLimits& limits) const;
     [[nodiscard]] Task<Outcome<ChildRunStates>> look_at_children(const WorkflowDefinition& workflow, RunDocument& run);
     void fill_outbox(RunChange& change) const;
     /// Sends it, jobs first, and strikes off what was sent; what could not be sent is left to a later visit.

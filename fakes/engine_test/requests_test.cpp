@@ -1,6 +1,7 @@
 // What becomes of a submission, by what the store and policy say.
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
+#include "engine/wire/validation.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 
 namespace lockstep::fakes::engine_test {
@@ -83,6 +84,19 @@ TEST_F(Requests, AStoredJobOfTwoTenantsFailsBeforePolicyIsAsked) {
     EXPECT_EQ(metrics.value(Metric::validation_rejections), 1);
     EXPECT_TRUE(submit(request)->acked());
     EXPECT_EQ(dead_letters().size(), 1u);
+}
+
+// D-23: nobody could have submitted it, and a gateway that checks nothing has stored it.
+TEST_F(Requests, AStoredJobThatTheRulesRejectFailsBeforePolicyIsAsked) {
+    auto request = request_for("j1");
+    for (int n = 0; n <= engine::wire::kEntriesMax; ++n) request.mutable_meta()->add_risk_tags("t");
+    run({"SET", "job:req:j1", engine::wire::to_json(request)});
+    run({"HSET", "job:meta:j1", "state", "PENDING", "tenant", "acme"});
+    EXPECT_TRUE(submit("j1")->acked()) << "what is delivered is sound, and what is stored wins";
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j1"), "invalid_request");
+    EXPECT_TRUE(kernel.questions.empty());
+    EXPECT_EQ(metrics.value(Metric::validation_rejections), 1);
 }
 
 // D-06: a message in another tenant's name, or in two, does nothing to a job.

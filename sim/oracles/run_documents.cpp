@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "engine/runs/run_document.h"
 
@@ -29,13 +30,25 @@ bool may_be_made_good(std::string_view status) {
     return status == "failed" || status == "denied" || status == "timed_out";
 }
 
+/// What becomes of a failure by its step's handler, which makes good only what has called it.
+enum class Recovery { open, recovered, none };
+Recovery recovery_of(const json& definition, const json& run, const std::string& key) {
+    const json& record = member_of(steps_of(run), key);
+    const std::string name = member_text(member_of(member_of(definition, "steps"), key), "on_error");
+    if (name.empty() || !may_be_made_good(step_status(record))) return Recovery::none;
+    const json& handler = member_of(steps_of(run), name);
+    const std::string caller = member_text(member_of(member_of(handler, "input"), "error"), "step_id");
+    if (!caller.empty() && caller != key) return Recovery::none;
+    const std::string status = step_status(handler);
+    if (status == "pending" || status == "running" || status == "waiting") return Recovery::open;
+    return status == "succeeded" && !is_fatal(record) ? Recovery::recovered : Recovery::none;
+}
+
 bool is_satisfied(const json& definition, const json& run, const std::string& dependency) {
     const json& record = member_of(steps_of(run), dependency);
     const std::string status = step_status(record);
     if (status == "succeeded" || is_not_taken(record)) return true;
-    const std::string handler = member_text(member_of(member_of(definition, "steps"), dependency), "on_error");
-    return may_be_made_good(status) && !is_fatal(record) && !handler.empty() &&
-           step_status(member_of(steps_of(run), handler)) == "succeeded";
+    return recovery_of(definition, run, dependency) == Recovery::recovered;
 }
 
 bool is_target_of(const json& choice, std::string_view step) {
@@ -70,8 +83,13 @@ std::string forbids_to_be_called(const json& definition, const json& run, const 
     return handles ? "it makes good what fails, and nothing has called it" : "";
 }
 
+/// The longest that anything in a definition lasts: ten years, in seconds (D-21).
+constexpr std::int64_t kSecondsMax = 315'360'000;
+
 std::int64_t whole(const json& object, std::string_view name) {
     const json& value = member_of(object, name);
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
+        return std::numeric_limits<std::int64_t>::max();
     return value.is_number_integer() ? value.get<std::int64_t>() : 0;
 }
 
@@ -184,7 +202,7 @@ std::string forbids_to_begin(const json& definition, const json& run, const std:
         if (member_text(other, "type") == "parallel" && lists(member_of(input, "steps"), key))
             if (std::string why = forbids_to_begin_under(run, id); !why.empty()) return why;
         const json& choice = member_of(steps_of(run), id);
-        if (is_target_of(other, key) && (step_status(choice) == "pending" || step_status(choice) == "running"))
+        if (is_target_of(other, key) && step_status(choice) != "succeeded")
             return fmt::format("{}, which may choose it, has not chosen", id);
     }
     const bool called = !member_of(member_of(member_of(steps_of(run), key), "input"), "error").is_null();
@@ -220,15 +238,20 @@ std::string wrongly_decided(const json& definition, const json& run) {
         const json& input = member_of(step, "input");
         const json& children = member_of(input, "steps");
         if (member_text(step, "type") != "parallel" || !children.is_array() || step.contains("output_schema")) continue;
+        const std::string strategy = member_text(input, "strategy");
+        if (strategy == "n_of_m" && !member_of(input, "required").is_number_integer()) continue;  // a template
         std::int64_t succeeded = 0, open = 0;
+        auto all = static_cast<std::int64_t>(children.size());
         for (const json& child : children) {
             if (!child.is_string()) return {};
-            const std::string status = step_status(member_of(steps_of(run), child.get_ref<const std::string&>()));
-            if (status == "succeeded") ++succeeded;
-            if (status == "pending" || status == "running" || status == "waiting") ++open;
+            const auto& name = child.get_ref<const std::string&>();
+            const json& its = member_of(steps_of(run), name);
+            const std::string status = step_status(its);
+            const Recovery recovery = recovery_of(definition, run, name);
+            if (is_not_taken(its)) --all;
+            if (status == "succeeded" || recovery == Recovery::recovered) ++succeeded;
+            if (status == "pending" || status == "running" || status == "waiting" || recovery == Recovery::open) ++open;
         }
-        const std::string strategy = member_text(input, "strategy");
-        const auto all = static_cast<std::int64_t>(children.size());
         const std::int64_t needed = strategy == "any" ? 1 : strategy == "n_of_m" ? whole(input, "required") : all;
         const std::string status = step_status(record);
         const std::string_view is = status == "running" && succeeded >= needed         ? "goes on, and enough"
@@ -250,7 +273,7 @@ std::optional<engine::Duration> pause_of(const json& definition, const json& run
         member_of(steps, is_round ? member_text(member_of(member_of(steps, parent), "input"), "body_step") : parent);
     const json& record = member_of(steps_of(run), key);
     if (step_status(record) == "running") {
-        const std::int64_t seconds = whole(step, "delay_sec");
+        const std::int64_t seconds = std::min(whole(step, "delay_sec"), kSecondsMax);
         return member_text(step, "type") == "delay" && seconds > 0
                    ? std::optional<engine::Duration>(std::chrono::seconds{seconds})
                    : std::nullopt;

@@ -63,7 +63,7 @@ struct RunWaits {
 /// A step of which more children are at work than its `max_parallel`; empty: none.
 [[nodiscard]] std::string has_too_many_at_work(const nlohmann::json& definition, const nlohmann::json& run);
 /// What is wrong with how a parallel step was decided, by its strategy and the statuses of its children (workflow.md 5.4); empty:
-/// nothing. Not told of a step that may fail for what its children gave.
+/// nothing. Not told of a step that may fail for what its children gave, or that evaluates how many it needs.
 [[nodiscard]] std::string wrongly_decided(const nlohmann::json& definition, const nlohmann::json& run);
 /// How long a step that waits for a time waits by its definition: a delay of `delay_sec` from its `started_at`, a try after a
 /// failure from when that was written. Nothing where the definition says it otherwise, or for weeks.

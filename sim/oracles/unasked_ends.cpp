@@ -48,14 +48,14 @@ auto entry_of(const Map& map, const std::string& key) {
     return found == map.end() ? typename Map::mapped_type{} : found->second;
 }
 
-/// Whether the fields of the request that is stored for the job name two tenants. One that has been evicted since tells nothing:
+/// Whether the rules reject the request that is stored for the job. One that has been evicted since tells nothing:
 /// valid_requests has seen it when the dead letter was written.
-bool may_be_of_two_tenants(const fakes::redis::Keyspace& keys, const std::string& job) {
+bool may_be_invalid(const fakes::redis::Keyspace& keys, const std::string& job) {
     const auto* entry = keys.find("job:req:" + job);
     if (entry == nullptr) return true;
     const auto* text = std::get_if<std::string>(&entry->value);
     const auto request = engine::wire::from_json<cap::JobRequest>(text == nullptr ? std::string_view{} : *text);
-    return request && engine::wire::tenant_conflict(*request);
+    return request && engine::wire::rejection(*request);
 }
 
 std::string code_of(std::string_view letter) {
@@ -232,7 +232,7 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
             if (count("ls_dispatches") < 2)
                 found[name] = fmt::format("its retries were used up by {} dispatches", count("ls_dispatches"));
         } else if (job.letter == "invalid_request") {
-            if (!may_be_of_two_tenants(keys, name)) found[name] = "its dead letter says that it names two tenants";
+            if (!may_be_invalid(keys, name)) found[name] = "its dead letter says that it is invalid";
         } else if (job.letter == "request_missing") {
             if (given_up_early(job))
                 found[name] =

@@ -71,12 +71,13 @@ TEST_F(UnaskedEndsTest, AResultThatWasNotHeardHasBeenWaitedFor) {
                 HasSubstr("may last 900000 ms and 660000 ms more while its result may be unheard"));
 }
 
-TEST_F(UnaskedEndsTest, AnInvalidRequestNamesTwoTenantsUnlessItHasBeenEvicted) {
+TEST_F(UnaskedEndsTest, AnInvalidRequestBreaksARuleUnlessItHasBeenEvicted) {
     fails_with("invalid_request");
     EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty()) << "it is not there any more";
-    keys.set_string("job:req:J", R"({"job_id":"J","tenant_id":"a"})", fakes::redis::kNever);
-    EXPECT_THAT(ends.unexplained_failures(keys).at("J"), HasSubstr("two tenants"));
-    keys.set_string("job:req:J", R"({"job_id":"J","tenant_id":"a","meta":{"tenant_id":"b"}})", fakes::redis::kNever);
+    keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a"})", fakes::redis::kNever);
+    EXPECT_THAT(ends.unexplained_failures(keys).at("J"), HasSubstr("it is invalid"));
+    keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a","meta":{"tenant_id":"b"}})",
+                    fakes::redis::kNever);
     EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
 }
 

@@ -190,7 +190,7 @@ void ValidRequests::must_be_stored(const fakes::Event& event) {
 void ValidRequests::note_stored(fakes::NodeId client, std::string_view name, std::string_view json) {
     const cap::JobRequest* request = read_request(json);
     Job& job = jobs_[std::string(name)];
-    job.two_tenants = !request || names_two_tenants(*request);
+    job.is_invalid = !request || names_two_tenants(*request) || !flaw_of(*request).empty();
     if (!is_scheduler(client)) job.sound = true;
     if (!request) return;
     std::string content = content_of(*request);
@@ -213,8 +213,8 @@ void ValidRequests::string_set(fakes::NodeId client, std::string_view key, const
     const auto job = jobs_.find(key.substr(kLetterPrefix.size()));
     if (job == jobs_.end() || !letter.is_object() || letter.value("reason_code", "") != "invalid_request") return;
     exercise();
-    if (!job->second.two_tenants)
-        violated(client, job->first, "its dead letter calls it invalid, and its stored request names one tenant");
+    if (!job->second.is_invalid)
+        violated(client, job->first, "its dead letter calls it invalid, and its stored request keeps every rule");
 }
 
 void ValidRequests::restored(const fakes::redis::Keyspace& now) {

@@ -35,7 +35,7 @@ public:
 private:
     struct Job {
         bool sound = false;                 // a sound submission names it, or somebody else has stored it
-        bool two_tenants = false;           // its stored request names them
+        bool is_invalid = false;            // the rules reject its stored request
         EventNumber rejected = 0;           // the last delivery of a submission that is to be dropped
         EventNumber looked_at = 0;          // by a replica, the last time
         std::string why;                    // it is to be dropped

@@ -190,11 +190,15 @@ TEST_F(ValidRequestsTest, ARejectedOneTakesNothingFromAValidOne) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
-TEST_F(ValidRequestsTest, OnlyOneOfTwoTenantsIsCalledInvalid) {
+TEST_F(ValidRequestsTest, OnlyOneThatTheRulesRejectIsCalledInvalid) {
     cap::JobRequest request = request_of("a");
     request.mutable_meta()->set_tenant_id("initech");
     store(request, Topology::kGateway);
     oracle.string_set(kReplica, "dlq:entry:a", nullptr, R"({"reason_code":"invalid_request"})", -1, -1);
+    cap::JobRequest flawed = request_of("c");
+    flawed.set_step_index(-1);
+    store(flawed, Topology::kGateway);
+    oracle.string_set(kReplica, "dlq:entry:c", nullptr, R"({"reason_code":"invalid_request"})", -1, -1);
     EXPECT_THAT(judge.found, IsEmpty());
     store(request_of("b"), Topology::kGateway);
     oracle.string_set(kReplica, "dlq:entry:b", nullptr, R"({"reason_code":"invalid_request"})", -1, -1);

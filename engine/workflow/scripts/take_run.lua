@@ -2,8 +2,9 @@
 -- Takes the run's lock and reads all that is kept about it.
 --
 -- KEYS  1 lock  2 run document
--- ARGV  named: run; token with lock_ttl_ms, unless nothing is locked; output_max: bytes of a result that is read along
---       in order: jobs whose records are read
+-- ARGV  named: run; token with lock_ttl_ms, unless nothing is locked; output_max: bytes of a result that is read along;
+--       outputs_max: of all of them, after which no further job is looked at
+--       in order: jobs whose records are read, the first in any case
 -- Reply {'busy'}; {'absent'}; or {'held', now, document, its SHA-1, definition ('' = none is kept), {outbox: id, what, ...},
 --        {asked: JSON, ...}, {of each job: {job, state, result pointer, reason, fatal, to be scanned, result}}, SHA-1 of the
 --        document that we have written last ('' = none)}
@@ -30,9 +31,12 @@ if not document then
   return {'absent'}
 end
 local jobs = {}
+local read = 0
 for i = first, #ARGV do
+  if read >= tonumber(args.outputs_max) then break end
   local facts = job_facts(ARGV[i])
   facts[7] = facts[2] == 'SUCCEEDED' and result_of(facts[3], args.output_max) or false
+  if facts[7] then read = read + #facts[7] end
   jobs[#jobs + 1] = facts
 end
 return {'held', now_micros(), document, redis.sha1hex(document), redis.call('GET', wf_key('def', args.run)) or '',
