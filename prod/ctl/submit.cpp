@@ -2,10 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
+#include "engine/runtime/span.h"
 #include "engine/runtime/wait.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
@@ -107,9 +110,8 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     commands.push_back(std::move(fields));
     commands.push_back({"PEXPIRE", meta, ttl});
     commands.push_back({"SET", "job:req:" + id, wire::to_json(request, wire::Unpopulated::emit), "PX", ttl});
-    if (request.budget().deadline_ms() > 0) {
-        const std::string deadline =
-            std::to_string(engine::to_unix_micros(session_.clock().now()) + request.budget().deadline_ms() * 1000);
+    if (const engine::Duration budget = wire::deadline_of(request); budget > engine::Duration{0}) {
+        const std::string deadline = std::to_string(engine::to_unix_micros(session_.clock().now() + budget));
         commands.push_back({"HSET", meta, "deadline_unix", deadline});
         commands.push_back({"ZADD", std::string(engine::keys::kDeadlines), deadline, id});
     }
@@ -126,7 +128,11 @@ engine::Task<std::string> Submission::record(const cap::JobRequest& request, Kno
         static const engine::RedisScript kScript(
             "record_submission", std::string(engine::scripts::kCommon) + std::string(scripts::kRecordSubmission));
         std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
-        std::vector<std::string> arguments{id, nlohmann::json(writes).dump()};
+        std::vector<std::string> arguments{id};
+        for (engine::RedisCommand& command : writes) {
+            arguments.push_back(std::to_string(command.size()));
+            std::ranges::move(command, std::back_inserter(arguments));
+        }
         reply = co_await session_.redis().script(kScript, std::move(keys), std::move(arguments), session_.deadline());
     }
     if (!reply.applied()) co_return fmt::format("job {} not written to Redis: {}", id, reply.failure().detail);
@@ -201,7 +207,7 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
     for (std::int64_t i = 0; i < options_.count; ++i) {
         if (options_.rate > 0) {
             const auto due =
-                start + engine::Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(i) / options_.rate));
+                start + engine::bounded(std::chrono::duration<double>(static_cast<double>(i) / options_.rate));
             if (const auto early = due - session_.clock().monotonic(); early.count() > 0)
                 co_await session_.clock().sleep(early);
         }
