@@ -7,66 +7,106 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace lockstep::reports {
 
 namespace {
 
 namespace fs = std::filesystem;
-using Written = tl::expected<void, std::string>;
 
-tl::unexpected<std::string> failed(const fs::path& path, int error) {
-    return tl::make_unexpected(
-        fmt::format("cannot write {}: {}", path.string(), std::generic_category().message(error)));
+/// As many as the system follows.
+constexpr int kLinksMax = 40;
+
+/// The path itself, or where its symbolic links lead, whether there is anything or not; empty: in a circle.
+fs::path behind_links(fs::path path) {
+    std::error_code error;
+    for (int i = 0; i < kLinksMax; ++i) {
+        if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
+        path = path.parent_path() / fs::read_symlink(path, error);  // an absolute one takes the place of the whole
+    }
+    return {};
 }
 
-bool write_all(int file, std::string_view content) {
-    while (!content.empty()) {
-        const ssize_t written = ::write(file, content.data(), content.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return false;
-        content.remove_prefix(static_cast<std::size_t>(written));
+/// Whether a temporary file may take its place: a device or a pipe would be lost, and so would all that is still printed.
+bool is_replaceable(const struct ::stat& there) {
+    if (!S_ISREG(there.st_mode)) return false;
+    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+        struct ::stat printed{};
+        if (::fstat(stream, &printed) == 0 && printed.st_dev == there.st_dev && printed.st_ino == there.st_ino)
+            return false;
     }
     return true;
 }
 
-Written write_directly(const fs::path& path, std::string_view content) {
-    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    if (file < 0) return failed(path, errno);
-    const bool written = write_all(file, content);
-    const int error = errno;
-    ::close(file);
-    if (!written) return failed(path, error);
-    return {};
-}
-
 }  // namespace
 
-Written write_atomically(const fs::path& path, std::string_view content) {
-    std::error_code error;
-    const auto status = fs::status(path, error);
-    if (fs::exists(status) && !fs::is_regular_file(status)) return write_directly(path, content);
-    if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), target_(behind_links(path_)) {
+    struct ::stat there{};
+    if (target_.empty())
+        failure_ = ELOOP;
+    else if (::stat(path_.c_str(), &there) != 0 || is_replaceable(there))
+        open_temporary();
+}
 
-    // A link keeps pointing to the file that is replaced.
-    const fs::path target = fs::exists(status) ? fs::canonical(path, error) : path;
-    std::string temporary = target.string() + ".XXXXXX";
-    const int file = ::mkostemp(temporary.data(), O_CLOEXEC);
-    if (file < 0) return failed(path, errno);
-    bool done = write_all(file, content) && ::fsync(file) == 0;
-    // mkostemp makes files private; reports are for everybody that the user's mask lets in.
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    done = done && ::fchmod(file, 0666 & ~mask) == 0;
-    int failure = errno;
-    ::close(file);
-    if (done && ::rename(temporary.c_str(), target.c_str()) != 0) {
-        done = false;
-        failure = errno;
+AtomicFile::~AtomicFile() {
+    if (file_ < 0) return;
+    ::close(file_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::open_temporary() {
+    std::error_code error;
+    if (target_.has_parent_path()) fs::create_directories(target_.parent_path(), error);
+    temporary_ = target_.string() + ".XXXXXX";
+    file_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    if (file_ < 0) failure_ = errno;
+}
+
+/// A pipe blocks here until somebody reads from it.
+void AtomicFile::open_target() {
+    if (failure_ != 0 || file_ >= 0) return;
+    file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file_ < 0) failure_ = errno;
+}
+
+void AtomicFile::write(std::string_view content) {
+    open_target();
+    while (failure_ == 0 && !content.empty()) {
+        const ssize_t written = ::write(file_, content.data(), content.size());
+        if (written >= 0)
+            content.remove_prefix(static_cast<std::size_t>(written));
+        else if (errno != EINTR)
+            failure_ = errno;
     }
-    if (done) return {};
-    ::unlink(temporary.c_str());
-    return failed(path, failure);
+}
+
+tl::expected<void, std::string> AtomicFile::finish() {
+    open_target();
+    const int file = std::exchange(file_, -1);
+    const auto keep_failure = [this](int result) {
+        if (result != 0 && failure_ == 0) failure_ = errno;
+    };
+    const bool beside = file >= 0 && !temporary_.empty();
+    if (beside) {
+        keep_failure(::fsync(file));
+        // mkostemp makes files private; reports are for everybody that the user's mask lets in.
+        const mode_t mask = ::umask(0);
+        ::umask(mask);
+        keep_failure(::fchmod(file, 0666 & ~mask));
+    }
+    if (file >= 0) keep_failure(::close(file));
+    if (beside && failure_ == 0) keep_failure(::rename(temporary_.c_str(), target_.c_str()));
+    if (failure_ == 0) return {};
+    if (beside) ::unlink(temporary_.c_str());
+    return tl::make_unexpected(
+        fmt::format("cannot write {}: {}", path_.string(), std::generic_category().message(failure_)));
+}
+
+tl::expected<void, std::string> write_atomically(const fs::path& path, std::string_view content) {
+    AtomicFile file(path);
+    file.write(content);
+    return file.finish();
 }
 
 }  // namespace lockstep::reports

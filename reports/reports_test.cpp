@@ -1,6 +1,10 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -142,6 +146,32 @@ TEST(AtomicFile, WritesThroughLinksAndIntoDevices) {
     EXPECT_EQ(content_of(folder.path / "real"), "new");
     EXPECT_TRUE(fs::is_symlink(folder.path / "link"));
     EXPECT_TRUE(write_atomically("/dev/null", "x"));
+}
+
+TEST(AtomicFile, NeitherReplacesALinkThatLeadsNowhereYetNorAPipe) {
+    const TemporaryFolder folder;
+    fs::create_symlink("real", folder.path / "link");
+    ASSERT_TRUE(write_atomically(folder.path / "link", "new"));
+    EXPECT_EQ(content_of(folder.path / "real"), "new");
+    EXPECT_TRUE(fs::is_symlink(folder.path / "link"));
+    fs::create_symlink("circle", folder.path / "circle");
+    EXPECT_FALSE(write_atomically(folder.path / "circle", "x"));
+    const fs::path pipe = folder.path / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    ASSERT_TRUE(write_atomically(pipe, "told"));
+    std::array<char, 16> bytes{};
+    EXPECT_EQ(::read(reader, bytes.data(), bytes.size()), 4);
+    ::close(reader);
+    EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST(AtomicFile, IsNotThereWithoutAFinish) {
+    const TemporaryFolder folder;
+    {
+        AtomicFile(folder.path / "file").write("half");
+    }
+    EXPECT_TRUE(fs::is_empty(folder.path));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "reports/usage/standard_streams.h"
 #include "sim/cli/build.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/crash_note.h"
@@ -32,6 +33,7 @@ extern "C" void on_interrupt(int signal) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    lockstep::usage::open_standard_streams();
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::sim;

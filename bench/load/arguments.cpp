@@ -156,18 +156,19 @@ void declare(const usage::Command& app, Plan& plan, Words& words) {
         .range(0, 5)
         .show_default();
     app.option("--env", &words.environment, "NAME=VALUE for the schedulers (repeatable)");
-    app.option("--programs", &words.programs, "folder of lockstepd and the others").show_default();
+    app.option("--programs", &words.programs, "folder of lockstepd and the others").bytes().show_default();
     app.option("--scheduler", &words.scheduler,
                "a command for /bin/sh in lockstepd's place; it finds REDIS_URL, NATS_URL, SAFETY_KERNEL_ADDR, "
-               "POOL_CONFIG_PATH, TIMEOUT_CONFIG_PATH and SCHEDULER_METRICS_ADDR");
+               "POOL_CONFIG_PATH, TIMEOUT_CONFIG_PATH and SCHEDULER_METRICS_ADDR")
+        .bytes();
     app.option("--ready-text", &words.ready_text,
                "what that command prints once it takes jobs; without it it is ready when a first job has ended");
     app.flag("--compare", &words.compare, "measure two variants in turn, A B A B ..., and say how they relate");
     app.option("--b-env", &words.b_environment, "NAME=VALUE for the schedulers of B (repeatable)");
-    app.option("--b-programs", &words.b_programs, "folder of the programs of B: another build");
-    app.option("--b-scheduler", &words.b_scheduler, "as --scheduler, for B");
+    app.option("--b-programs", &words.b_programs, "folder of the programs of B: another build").bytes();
+    app.option("--b-scheduler", &words.b_scheduler, "as --scheduler, for B").bytes();
     app.option("--b-ready-text", &words.b_ready_text, "as --ready-text, for B (default: the same)");
-    app.option("--json", &words.json, "write all figures to this file as well");
+    app.option("--json", &words.json, "write all figures to this file as well").bytes();
     app.footer(
         "Examples:\n"
         "  lockstep-load 5000                                     what this machine does at most, and what a job "

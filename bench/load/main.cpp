@@ -14,6 +14,7 @@
 #include "fakes/testing/server_process.h"
 #include "prod/version/build.h"
 #include "reports/atomic_file.h"
+#include "reports/usage/standard_streams.h"
 
 namespace {
 
@@ -66,14 +67,16 @@ int run(const Arguments& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    const Parsed parsed = parse(argc, argv);
-    if (!parsed.arguments) return parsed.exit_code;
+namespace {
+
+int program(int argc, char** argv) {
     struct sigaction action{};
     action.sa_handler = ask_to_stop;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
     try {
+        const Parsed parsed = parse(argc, argv);
+        if (!parsed.arguments) return parsed.exit_code;
         return run(*parsed.arguments);
     } catch (const Interrupted&) {
         fmt::print(stderr, "lockstep-load: interrupted, nothing was measured to its end\n");
@@ -86,3 +89,7 @@ int main(int argc, char** argv) {
         return kBroken;
     }
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstep-load", argc, argv, program); }

@@ -8,6 +8,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/plain_json.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::fuzz {
 
@@ -45,6 +46,10 @@ void read_and_write(std::string_view input) {
 
 void json(std::string_view input) {
     read_and_write<cap::JobRequest>(input);
+    if (const auto request = wire::from_json<cap::JobRequest>(input)) {
+        if (const auto reason = wire::rejection(*request)) FUZZ_MUST(!reason->empty());
+        FUZZ_MUST(wire::deadline_of(*request) >= engine::Duration{0});
+    }
     read_and_write<cap::BusPacket>(input);
     read_and_write<cap::PolicyConstraints>(input);
     if (const auto letter = engine::parse_dead_letter(input)) FUZZ_MUST(!letter->id.empty());

@@ -25,6 +25,7 @@ void request(cap::JobRequest request) {
     FUZZ_MUST(wire::serialise(request) == wire::serialise(trimmed));
     FUZZ_MUST(!wire::tenant_of(request).empty());
     if (const auto reason = wire::rejection(request)) FUZZ_MUST(!reason->empty());
+    FUZZ_MUST(wire::deadline_of(request) >= engine::Duration{0});
 
     // What is stored as JSON and read back is the same job to whoever has approved it.
     const std::string hash = wire::job_hash(request);

@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: every file of a corpus, and then mutations of them, drawn from a fixed seed. The same
-// arguments do the same on every machine.
+// Runs a fuzz target without libFuzzer: every file of a corpus; of each that is JSON every variant with one value replaced by one of a
+// list of hostile ones; and then mutations, drawn from a fixed seed. The same arguments do the same on every machine.
 //
 //   engine_fuzz TARGET CORPUS [RUNS [SEED]]    RUNS mutations, 0 for the corpus alone
 //   engine_fuzz TARGET FILE                    that input
@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -150,6 +152,81 @@ void mutate(std::string& input, const std::vector<std::string>& corpus, const st
     if (input.size() > kInputMax) input.resize(kInputMax);
 }
 
+/// In place of a value of a document: the ends of the numbers, texts that are no names, no times and no UTF-8, and other kinds of value.
+std::vector<std::string> hostile_values() {
+    std::vector<std::string> values{"null",
+                                    "true",
+                                    "0",
+                                    "-1",
+                                    "0.5",
+                                    "-0.0",
+                                    "1e308",
+                                    "9223372036854775807",
+                                    "-9223372036854775808",
+                                    "18446744073709551615",
+                                    "18446744073709551616",
+                                    "1e9999",
+                                    "[]",
+                                    "{}",
+                                    "[null]",
+                                    "[[1]]",
+                                    R"({"":0})",
+                                    R"([{"a":[]},"a"])"};
+    for (const char* text : {"",
+                             " ",
+                             "\\u0000",
+                             "\\n",
+                             "\xff",
+                             "\xed\xa0\x80",
+                             "\\ud800",
+                             "-5s",
+                             "99999999999h",
+                             "87600h87600h",
+                             "9223372036854775807",
+                             "18446744073709551616",
+                             "NaN",
+                             "1e999",
+                             "0001-01-01T00:00:00Z",
+                             "9999-12-31T23:59:59.999999999Z",
+                             "${",
+                             "../..",
+                             "*",
+                             "a.>"})
+        values.push_back('"' + std::string(text) + '"');
+    values.push_back('"' + std::string(70'000, 'x') + '"');
+    values.push_back(std::string(2'000, '[') + std::string(2'000, ']'));
+    return values;
+}
+
+/// Every value of the document, itself and those inside others.
+void add_places(const nlohmann::json& value, const nlohmann::json::json_pointer& at,
+                std::vector<nlohmann::json::json_pointer>& places) {
+    places.push_back(at);
+    if (value.is_array())
+        for (std::size_t i = 0; i < value.size(); ++i) add_places(value[i], at / i, places);
+    if (value.is_object())
+        for (const auto& [key, member] : value.items()) add_places(member, at / key, places);
+}
+
+/// The document with each hostile value in each place; nothing for what is no JSON.
+std::vector<std::string> spoilt(const std::string& input) {
+    static constexpr const char* kMark = "\"the place of a hostile value\"";
+    const auto document = nlohmann::json::parse(input, nullptr, false);
+    if (!document.is_structured()) return {};
+    std::vector<nlohmann::json::json_pointer> places;
+    add_places(document, nlohmann::json::json_pointer(), places);
+    std::vector<std::string> variants;
+    for (const auto& place : places) {
+        auto variant = document;
+        variant[place] = nlohmann::json::parse(kMark);
+        const std::string text = variant.dump();
+        const std::size_t at = text.find(kMark);
+        for (const std::string& value : hostile_values())
+            variants.push_back(text.substr(0, at) + value + text.substr(at + std::string_view(kMark).size()));
+    }
+    return variants;
+}
+
 int usage() {
     std::fprintf(stderr, "usage: TARGET CORPUS [RUNS [SEED]]; targets:");
     for (const auto& target : lockstep::fuzz::targets())
@@ -180,7 +257,14 @@ int main(int argc, char** argv) {
         alarm(kHangSeconds);
         target->run(current);
     };
-    for (const std::string& input : corpus) run(input);
+    std::size_t variants = 0;
+    for (const std::string& input : corpus) {
+        run(input);
+        for (std::string& variant : spoilt(input)) {
+            run(std::move(variant));
+            ++variants;
+        }
+    }
     const long runs = argc > 3 ? std::atol(argv[3]) : 0;
     Draw draw(argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1);
     const auto words = words_of(corpus);
@@ -189,6 +273,7 @@ int main(int argc, char** argv) {
         for (std::size_t edits = 1 + draw.below(6); edits > 0; --edits) mutate(input, corpus, words, draw);
         run(std::move(input));
     }
-    std::printf("%s: %zu inputs of the corpus and %ld mutations\n", argv[1], corpus.size(), runs);
+    std::printf("%s: %zu inputs of the corpus, %zu with a hostile value and %ld mutations\n", argv[1], corpus.size(),
+                variants, runs);
     return 0;
 }

@@ -27,7 +27,7 @@ engine::Task<int> set_consumers(Session& session, ConsumersOptions options) {
             fmt::print("{}.{}: {}\n", stream, durable, difference->empty() ? "unchanged" : printable(*difference));
     }
     if (options.json)
-        fmt::print("{}\n", document.dump());
+        fmt::print("{}\n", document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     else if (changed)
         fmt::print(
             "{}Every replica has to be started with the same settings (NATS_JS_ACK_WAIT, NATS_MAX_ACK_PENDING,\n"

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/runtime/span.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -23,7 +25,8 @@ bool LetterFilter::narrows() const {
 
 bool fits(const LetterFilter& filter, const nlohmann::json& entry, const std::string& tenant, std::int64_t written_at,
           std::int64_t now) {
-    const engine::Duration age = std::chrono::seconds(now - written_at);
+    const auto age =
+        engine::bounded(std::chrono::duration<double>(static_cast<double>(now) - static_cast<double>(written_at)));
     return entry.is_object() && says(entry, "topic", filter.topic) && says(entry, "reason_code", filter.reason) &&
            (filter.tenant.empty() || filter.tenant == tenant) && (!filter.older_than || age > *filter.older_than) &&
            (!filter.newer_than || age < *filter.newer_than);

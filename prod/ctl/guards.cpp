@@ -87,7 +87,7 @@ engine::Task<int> show_circuits(Session& session, bool as_json) {
             fmt::print("{:<8}{:<10} {} failures in a row{}\n", kCircuits[i].name, state, failures,
                        until.is_null() ? "" : ", asked again at " + until.get<std::string>());
     }
-    if (as_json) fmt::print("{}\n", document.dump());
+    if (as_json) fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
     co_return kDone;
 }
 

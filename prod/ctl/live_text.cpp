@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "reports/usage/standard_streams.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -45,16 +47,16 @@ bool LiveText::draw(const std::string& text) {
     if (!terminal_) {
         if (text != last_) fmt::print(out_, "{}", text);
         last_ = text;
-        return std::fflush(out_) == 0;
+        return std::fflush(out_) == 0 && !usage::output_lost();
     }
     winsize size{};
-    const bool known = ::ioctl(::fileno(out_), TIOCGWINSZ, &size) == 0 && size.ws_row > 1 && size.ws_col > 0;
+    const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 1 && size.ws_col > 0;
     const std::string shown =
         cut_to(text, known ? size.ws_row - 1U : kUsualLines - 1, known ? size.ws_col : kUsualColumns);
     take_off();
     fmt::print(out_, "{}", shown);
     lines_ = static_cast<std::size_t>(std::ranges::count(shown, '\n'));
-    return std::fflush(out_) == 0;
+    return std::fflush(out_) == 0 && !usage::output_lost();
 }
 
 void LiveText::note(std::string_view line) {

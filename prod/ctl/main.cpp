@@ -1,12 +1,15 @@
 // lockstepctl: what an operator does with a deployment.
+#include <exception>
+
 #include "prod/config/settings.h"
 #include "prod/ctl/parser.h"
 #include "prod/tls/openssl_exit.h"
+#include "reports/usage/standard_streams.h"
 
 namespace lockstep::prod {
 namespace {
 
-int run(const Parser& parser) {
+int run_command(const Parser& parser) {
     const Chosen& chosen = parser.chosen();
     if (chosen.offline) return chosen.offline();
     Environment::Values values = Environment::of_process().all();
@@ -29,13 +32,28 @@ int run(const Parser& parser) {
     return session.run(chosen.command(session));
 }
 
+/// What others have stored may still be of a form that no command expects.
+int run(const Parser& parser) {
+    try {
+        return run_command(parser);
+    } catch (const std::exception& error) {
+        return complain(kFailed, error.what());
+    }
+}
+
 }  // namespace
 }  // namespace lockstep::prod
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     using namespace lockstep::prod;
     keep_openssl_until_the_end();
     Parser parser;
     if (const auto parsed = parser.parse(argc, argv); !parsed) return parsed.error();
     return run(parser);
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstepctl", argc, argv, program); }

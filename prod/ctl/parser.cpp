@@ -61,45 +61,53 @@ namespace {
 
 using Arguments = Parser::Arguments;
 
+/// Entries of a list that is shown or gone through.
+constexpr std::int64_t kListMax = 1'000'000'000;
+
 std::map<std::string, std::string> pairs(const char* option, const std::vector<std::string>& list) {
     std::map<std::string, std::string> out;
     for (const std::string& one : list) {
         const auto equals = one.find('=');
         if (equals == std::string::npos || equals == 0)
             refuse(fmt::format("{}: expected key=value, got \"{}\"", option, one));
-        out[one.substr(0, equals)] = one.substr(equals + 1);
+        std::string key = one.substr(0, equals);
+        if (const std::string mistake = usage::identifier_mistake(key); !mistake.empty())
+            refuse(fmt::format("{}: {} before the =", option, mistake));
+        out[key] = one.substr(equals + 1);
     }
     return out;
 }
 
 usage::Command job_command(const usage::Command& app, Arguments& a, const char* name, const char* help) {
     const auto command = app.subcommand(name, help);
-    command.option("job", &a.job, "job id").required();
+    command.option("job", &a.job, "job id").identifier().required();
     return command;
 }
 
 void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
     SubmitOptions& o = a.submit;
     const auto c = app.subcommand("submit", "Submit a job, or many of a kind, as a gateway does");
-    c.option("--topic", &o.topic, "what kind of job").show_default();
-    c.option("--id", &o.id, "job id (with --count a prefix); made up when missing");
-    c.option("--tenant", &o.tenant, "tenant").show_default();
-    const auto payload = c.option("--payload", &o.payload, "input of the job").show_default();
-    c.option("--payload-file", &a.payload_file, "file with the input; - for standard input").excludes(payload);
+    c.option("--topic", &o.topic, "what kind of job").identifier().show_default();
+    c.option("--id", &o.id, "job id (with --count a prefix); made up when missing").identifier();
+    c.option("--tenant", &o.tenant, "tenant").identifier().show_default();
+    const auto payload = c.option("--payload", &o.payload, "input of the job").bytes().show_default();
+    c.option("--payload-file", &a.payload_file, "file with the input, any bytes; - for standard input")
+        .bytes()
+        .excludes(payload);
     c.option("--label", &a.labels, "label key=value (repeatable)");
     c.option("--env", &a.env, "environment entry key=value (repeatable)");
-    c.option("--requires", &o.required, "capability that the pool must offer (repeatable)");
-    c.option("--risk-tag", &o.risk_tags, "risk tag for the policy (repeatable)");
-    c.option("--capability", &o.capability, "capability of the job, for the policy");
-    c.option("--principal", &o.principal, "who submits");
-    c.option("--workflow", &o.workflow, "workflow that the job is a step of");
+    c.option("--requires", &o.required, "capability that the pool must offer (repeatable)").identifier();
+    c.option("--risk-tag", &o.risk_tags, "risk tag for the policy (repeatable)").identifier();
+    c.option("--capability", &o.capability, "capability of the job, for the policy").identifier();
+    c.option("--principal", &o.principal, "who submits").identifier();
+    c.option("--workflow", &o.workflow, "workflow that the job is a step of").identifier();
     c.option("--compensation", &o.compensation, "job that undoes this one, as JSON such as '{\"topic\":\"job.undo\"}'");
     c.option("--priority", &o.priority, "1 interactive, 2 batch, 3 critical").range(0, 3).show_default();
     c.option("--deadline", &a.budget, "time for the whole job, such as 30s");
-    c.option("--trace", &o.trace, "trace id; made up when missing");
-    const auto key = c.option("--idempotency-key", &o.idempotency_key, "submit once per tenant and key");
+    c.option("--trace", &o.trace, "trace id; made up when missing").identifier();
+    const auto key = c.option("--idempotency-key", &o.idempotency_key, "submit once per tenant and key").identifier();
     const auto count = c.option("--count", &o.count, "how many").range(1, 100'000'000).show_default();
-    c.option("--rate", &o.rate, "how many per second; 0 for as fast as it goes").not_negative();
+    c.option("--rate", &o.rate, "how many per second; 0 for as fast as it goes").real_range(0, 1e6);
     c.flag("--publish-only", &o.publish_only, "leave the job's keys to the scheduler");
     c.flag("--wait", &o.wait, "wait for the end of the job and show it").excludes(count);
     c.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
@@ -117,7 +125,7 @@ void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
 
 void add_job_commands(const usage::Command& app, Arguments& a, Chosen& chosen) {
     const auto status = app.subcommand("status", "Show jobs: state, worker, decision, history");
-    status.option("job", &a.status.jobs, "job ids").required();
+    status.option("job", &a.status.jobs, "job ids").identifier().required();
     status.flag("--wait", &a.status.wait, "wait until they have ended; exit code 4 unless all succeeded");
     status.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
     status.on_parsed([&a, &chosen] {
@@ -130,7 +138,7 @@ void add_job_commands(const usage::Command& app, Arguments& a, Chosen& chosen) {
 
     const auto list = app.subcommand("list", "Count jobs by state, or list those of one state");
     list.option("--state", &a.state, "state, such as RUNNING");
-    list.option("--limit", &a.limit, "at most so many").positive().show_default();
+    list.option("--limit", &a.limit, "at most so many").range(1, kListMax).show_default();
     list.on_parsed(
         [&a, &chosen] { chosen = {[&a](Session& s) { return list_jobs(s, a.state, a.limit, a.json); }, false}; });
 
@@ -190,7 +198,9 @@ BulkOptions bulk_options(const Arguments& a, BulkAction action, const char* what
 void add_bulk(const usage::Command& command, Arguments& a) {
     add_letter_filter(command, a);
     command.flag("--all", &a.every_letter, "every letter, where nothing else says which");
-    command.option("--limit", &a.bulk.limit, "at most so many of them, the newest first").positive().show_default();
+    command.option("--limit", &a.bulk.limit, "at most so many of them, the newest first")
+        .range(1, kListMax)
+        .show_default();
     command.flag("--dry-run", &a.bulk.dry_run, "only say which it would be");
 }
 
@@ -198,8 +208,8 @@ void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
     const auto dlq = app.subcommand("dlq", "Dead letters: jobs that ended badly");
     dlq.require_subcommand();
     const auto list = dlq.subcommand("list", "The newest first");
-    list.option("--limit", &a.limit, "at most so many").positive().show_default();
-    list.option("--offset", &a.offset, "leave out so many of the newest").not_negative().show_default();
+    list.option("--limit", &a.limit, "at most so many").range(1, kListMax).show_default();
+    list.option("--offset", &a.offset, "leave out so many of the newest").range(0, kListMax).show_default();
     list.option("--after", &a.after, "go on behind this one: what the page before said, SECONDS:JOB");
     add_letter_filter(list, a);
     list.flag("--undecodable", &a.undecodable, "messages whose bytes are no packet; they have a list of their own");
@@ -231,7 +241,7 @@ void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
     clean.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
     const auto retry =
         dlq.subcommand("retry", "Submit jobs again under new ids and remove their entries: one, or all that fit");
-    retry.option("job", &a.job, "job id; none: all that fit");
+    retry.option("job", &a.job, "job id; none: all that fit").identifier();
     add_bulk(retry, a);
     retry.on_parsed([&a, &chosen, retry] {
         if (a.job.empty()) {
@@ -266,7 +276,7 @@ void add_consumers(const usage::Command& app, Arguments& a, Chosen& chosen) {
     set.option("--max-deliver", &change.max_deliver, "deliveries of one message").range(1, 1'000'000);
     set.option("--max-ack-pending", &change.max_ack_pending, "messages out without a verdict").range(1, 1'000'000);
     set.option("--rate-limit", &change.rate_limit_bps, "bits a second that are delivered; 0 for no limit")
-        .not_negative();
+        .range(0, 1'000'000'000'000);
     set.flag("--dry-run", &a.consumers.dry_run, "only say what would change");
     set.footer(
         "A replica whose settings differ from the durable's does not start: set NATS_JS_ACK_WAIT and the like to the "
@@ -294,7 +304,7 @@ void add_pool_command(const usage::Command& pool, Arguments& a, Chosen& chosen, 
     const auto c =
         pool.subcommand(drain ? "drain" : "resume",
                         drain ? "Give its workers no new jobs; what they have goes on" : "Give its workers jobs again");
-    c.option("pool", &a.pool.pool, "name of the pool").required();
+    c.option("pool", &a.pool.pool, "name of the pool").identifier().required();
     if (drain) {
         c.flag("--wait", &a.pool.wait, "wait until its workers have no job; exit code 4 if they still have one");
         c.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
@@ -353,7 +363,7 @@ void add_top(const usage::Command& app, Arguments& a, Chosen& chosen) {
 
 void add_guards(const usage::Command& app, Arguments& a, Chosen& chosen) {
     const auto locks = app.subcommand("locks", "Who holds the locks of the loops, and until when");
-    locks.option("job", &a.job, "also the lock of this job");
+    locks.option("job", &a.job, "also the lock of this job").identifier();
     locks.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return list_locks(s, a.job, a.json); }, false}; });
     const auto circuit = app.subcommand("circuit", "Whether policy is asked: the circuits that all replicas share");
     circuit.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return show_circuits(s, a.json); }, false}; });
@@ -412,7 +422,8 @@ Parser::Parser()
     app.option("--redis", &redis_, "Redis address (environment: REDIS_URL)");
     app.flag("--json", &a.json, "print one JSON document and nothing else");
     app.footer(
-        "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, 3 no such job, workflow,\n"
+        "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, or standard\n"
+        "output cannot be written, 3 no such job, workflow,\n"
         "run or pool, 4 what was waited for did not come: the job or run did not succeed, the pool is not empty,\n"
         "5 doctor: something is wrong.");
     add_submit(app, a, chosen_);

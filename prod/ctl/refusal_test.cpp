@@ -1,10 +1,14 @@
 // What lockstepctl says of a command line that it does not understand.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
+#include "engine/testing/hostile_text.h"
 #include "prod/ctl/parser.h"
+#include "reports/usage/command_outline.h"
 
 namespace lockstep::prod {
 namespace {
@@ -52,6 +56,78 @@ TEST(CtlRefusal, NamesTheNearestCommandAtEachLevel) {
     EXPECT_THAT(parsed({"workflow", "strat", "w"}).text, HasSubstr("did you mean \"start\"?"));
     EXPECT_THAT(parsed({"workers", "all"}).text, HasSubstr("\"all\": one word more than it takes"));
     EXPECT_THAT(parsed({"completion", "fisch"}).text, HasSubstr("there is no \"fisch\"; did you mean \"fish\"?"));
+}
+
+using Words = std::vector<std::string>;
+
+/// A command line that gives `value` to one option of one command, and what the option is called.
+struct Asked {
+    Words words;
+    std::string option;
+};
+
+/// For every option and argument of every command.
+std::vector<Asked> asked_with(const std::string& value) {
+    Parser parser;
+    std::vector<Asked> all;
+    for (const usage::OutlinedCommand& command : usage::outline_commands(parser.app())) {
+        for (const usage::OutlinedOption& option : command.options) {
+            if (!option.takes_value) continue;
+            Asked one{command.path, option.names.empty() ? option.place : option.names.front()};
+            if (!option.names.empty()) one.words.push_back(one.option);
+            one.words.push_back(value);
+            all.push_back(std::move(one));
+        }
+    }
+    return all;
+}
+
+/// What ends the parse: nothing where the command line is taken.
+std::optional<usage::Program::Ending> ending_of(const Words& words) {
+    Parser parser;
+    return static_cast<const usage::Program&>(parser.app()).parse(words);
+}
+
+RC_GTEST_PROP(CtlRefusal, AnyValueOfAnyOptionIsTakenOrRefusedWithASentence, ()) {
+    std::string value = *engine::testing::hostile_text();
+    value.resize(std::min(value.find('\0'), value.size()));  // as far as the system hands it over
+    const auto all = asked_with(value);
+    for (int i = 0; i < 5; ++i) {
+        const Asked& asked = all[*rc::gen::inRange<std::size_t>(0, all.size())];
+        const auto ending = ending_of(asked.words);
+        if (ending && ending->code != 0) RC_ASSERT(ending->text.starts_with("lockstepctl"));
+    }
+}
+
+TEST(CtlRefusal, WhatIsNotUtf8IsRefusedByTheNameOfItsOptionAndAPayloadIsAnyBytes) {
+    const auto all = asked_with("k=\xff");
+    EXPECT_GT(all.size(), 60U);
+    for (const Asked& asked : all) {
+        const auto ending = ending_of(asked.words);
+        const bool bytes = asked.option.starts_with("--payload") || asked.option == "file" || asked.option == "--html";
+        const std::string text = ending ? ending->text : "";
+        EXPECT_EQ(text.find("expected UTF-8, and byte 3 is 0xff") == std::string::npos, bytes) << asked.option << text;
+        if (!bytes) EXPECT_THAT(text, HasSubstr(asked.option));
+    }
+    EXPECT_FALSE(ending_of({"submit", "--payload", "caf\xe9"}));
+}
+
+TEST(CtlRefusal, IdentifiersAreTrimmedAndNeitherBlankNorLongerThanAMessageMayHave) {
+    const std::string long_name(1025, 'x');
+    for (const char* option : {"--id", "--topic", "--tenant", "--idempotency-key", "--principal", "--requires"}) {
+        EXPECT_THAT(ending_of({"submit", option, " \t"})->text,
+                    HasSubstr(std::string(option) + ": expected more than blanks"));
+        EXPECT_THAT(ending_of({"submit", option, long_name})->text, HasSubstr("expected at most 1024 bytes, got 1025"));
+    }
+    EXPECT_THAT(ending_of({"submit", "--label", " =x"})->text,
+                HasSubstr("--label: expected more than blanks before the ="));
+    EXPECT_THAT(ending_of({"status", "  "})->text, HasSubstr("job: expected more than blanks"));
+    EXPECT_FALSE(ending_of({"submit", "--id", " j ", "--label", " k = v "}));
+    for (const char* rate : {"nan", "-1", "inf", "1e300"})
+        EXPECT_THAT(ending_of({"submit", "--rate", rate})->text,
+                    HasSubstr("--rate: expected a number from 0 to 1000000"));
+    EXPECT_THAT(ending_of({"submit", "--deadline", "600000h600000h600000h600000h600000h"})->text,
+                HasSubstr("--deadline: expected at most ten years"));
 }
 
 }  // namespace

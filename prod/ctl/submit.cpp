@@ -4,12 +4,14 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
+#include "engine/runtime/span.h"
 #include "engine/runtime/wait.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
@@ -137,9 +139,8 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     commands.push_back(std::move(fields));
     commands.push_back({"PEXPIRE", meta, ttl});
     commands.push_back({"SET", "job:req:" + id, wire::to_json(request, wire::Unpopulated::emit), "PX", ttl});
-    if (request.budget().deadline_ms() > 0) {
-        const std::string deadline =
-            std::to_string(engine::to_unix_micros(session_.clock().now()) + request.budget().deadline_ms() * 1000);
+    if (const engine::Duration budget = wire::deadline_of(request); budget > engine::Duration{0}) {
+        const std::string deadline = std::to_string(engine::to_unix_micros(session_.clock().now() + budget));
         commands.push_back({"HSET", meta, "deadline_unix", deadline});
         commands.push_back({"ZADD", std::string(engine::keys::kDeadlines), deadline, id});
     }
@@ -168,9 +169,13 @@ engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& req
             std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
             if (!key.empty()) keys.push_back(key);
             std::vector<std::string> arguments{
-                id, nlohmann::json(writes).dump(), std::to_string(engine::to_millis(kKeyLife)),
+                id, std::to_string(engine::to_millis(kKeyLife)),
                 std::to_string(engine::to_millis(session_.settings().tunables.job_meta_ttl)),
                 std::to_string(engine::to_millis(kReservation))};
+            for (const engine::RedisCommand& command : writes) {
+                arguments.push_back(std::to_string(command.size()));
+                std::ranges::copy(command, std::back_inserter(arguments));
+            }
             reply =
                 co_await session_.redis().script(kScript, std::move(keys), std::move(arguments), session_.deadline());
         }
@@ -310,7 +315,7 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
     for (std::int64_t i = 0; i < options_.count && !interrupted_by_; ++i) {
         if (options_.rate > 0) {
             const auto due =
-                start + engine::Duration(static_cast<std::int64_t>(1e9 * static_cast<double>(i) / options_.rate));
+                start + engine::bounded(std::chrono::duration<double>(static_cast<double>(i) / options_.rate));
             (void)co_await interrupted.wait_until(due);
             if (interrupted_by_) break;
         }

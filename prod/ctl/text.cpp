@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "engine/runtime/span.h"
+
 namespace lockstep::prod {
 
 std::string printable(std::string_view text) {
@@ -30,5 +32,7 @@ std::string length(engine::Duration span) {
     if (seconds < 86400) return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
     return fmt::format("{}d{:02}h", seconds / 86400, seconds / 3600 % 24);
 }
+
+std::string length(std::chrono::microseconds span) { return length(engine::bounded(span)); }
 
 }  // namespace lockstep::prod

@@ -16,5 +16,7 @@ namespace lockstep::prod {
 
 /// The largest units of a span that say enough: 1.2s, 2m03s, 5h12m, 3d04h. Nothing is negative.
 [[nodiscard]] std::string length(engine::Duration span);
+/// The same of a difference of stored times, which may be any.
+[[nodiscard]] std::string length(std::chrono::microseconds span);
 
 }  // namespace lockstep::prod

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/snapshot/worker_snapshot.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -17,14 +18,17 @@ engine::Task<int> list_workers(Session& session, bool as_json) {
     const auto document = nlohmann::json::parse(snapshot.value().text(), nullptr, false);
     if (!document.is_object()) co_return complain(kFailed, "the snapshot of workers cannot be read");
     if (as_json) {
-        fmt::print("{}\n", document.dump());
+        fmt::print("{}\n", document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
         co_return kDone;
     }
-    fmt::print("as of {}\n", printable(document.value("captured_at", std::string("?"))));
-    for (const auto& worker : document.value("workers", nlohmann::json::array()))
-        fmt::print("{:<24} pool {:<16} {:>4} of {} jobs\n", printable(worker.value("worker_id", std::string("?"))),
-                   printable(worker.value("pool", std::string("-"))), worker.value("active_jobs", 0),
-                   worker.value("max_parallel_jobs", 0));
+    const auto read = engine::parse_worker_snapshot(snapshot.value().text());
+    if (!read) co_return complain(kFailed, fmt::format("the snapshot of workers cannot be read: {}", read.error()));
+    const auto captured_at = document.find("captured_at");
+    const bool says_when = captured_at != document.end() && captured_at->is_string();
+    fmt::print("as of {}\n", says_when ? printable(captured_at->get_ref<const std::string&>()) : "?");
+    for (const engine::Worker& worker : read->workers)
+        fmt::print("{:<24} pool {:<16} {:>4} of {} jobs\n", printable(worker.id.text()),
+                   worker.pool.empty() ? "-" : printable(worker.pool), worker.active_jobs, worker.max_parallel_jobs);
     co_return kDone;
 }
 

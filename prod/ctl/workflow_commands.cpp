@@ -42,21 +42,21 @@ void check_run_id(const std::string& id) {
 
 usage::Command of_run(const usage::Command& group, const char* name, const char* help, std::string& run) {
     const auto command = group.subcommand(name, help);
-    command.option("run", &run, "run id").required();
+    command.option("run", &run, "run id").identifier().required();
     return command;
 }
 
 void add_definitions(const usage::Command& group, WorkflowArguments& a, const bool& as_json, Chosen& chosen) {
     const auto check =
         group.subcommand("check", "Report every mistake of a definition, with its place; needs no server");
-    check.option("file", &a.file, "definition, JSON; - for standard input").required();
+    check.option("file", &a.file, "definition, JSON; - for standard input").bytes().required();
     check.on_parsed([&a, &as_json, &chosen] {
         a.text = text_from(a.file);
         chosen.offline = [&a, &as_json] { return check_definition(a.file, a.text, as_json); };
     });
     const auto put =
         group.subcommand("put", "Store a definition that has no mistakes; runs that have begun keep theirs");
-    put.option("file", &a.file, "definition, JSON; - for standard input").required();
+    put.option("file", &a.file, "definition, JSON; - for standard input").bytes().required();
     put.on_parsed([&a, &as_json, &chosen] {
         a.text = text_from(a.file);
         chosen.command = [&a, &as_json](Session& s) { return put_definition(s, a.file, a.text, as_json); };
@@ -66,12 +66,12 @@ void add_definitions(const usage::Command& group, WorkflowArguments& a, const bo
 void add_start(const usage::Command& group, WorkflowArguments& a, const bool& as_json, Chosen& chosen) {
     StartOptions& o = a.start;
     const auto start = group.subcommand("start", "Start a run and print its id");
-    start.option("workflow", &o.workflow, "id of the definition").required();
+    start.option("workflow", &o.workflow, "id of the definition").identifier().required();
     start.option("--run", &o.run, "run id; made up when missing");
     start.option("--input", &a.input,
                  "input of the run, a JSON object; or @ and the name of a file (@- for standard input)");
-    start.option("--org", &o.org, "whose run it is (default: the definition's org_id, else default)");
-    start.option("--idempotency-key", &o.idempotency_key, "start once for each key");
+    start.option("--org", &o.org, "whose run it is (default: the definition's org_id, else default)").identifier();
+    start.option("--idempotency-key", &o.idempotency_key, "start once for each key").identifier();
     start.option("--by", &o.by, "who starts it (default: the user's name)");
     start.flag("--dry-run", &o.dry_run, "a run whose jobs are marked dry_run");
     start.on_parsed([&a, &as_json, &chosen] {
@@ -101,7 +101,7 @@ void add_looks(const usage::Command& group, WorkflowArguments& a, const bool& as
     const auto status = of_run(group, "status", "Show a run and its steps", a.status.run);
     status.flag("--wait", &a.status.wait, "wait until it has ended; exit code 4 unless it succeeded");
     status.option("--wait-for", &a.wait, "how long --wait waits (default 10m)");
-    status.option("--html", &a.status.html, "file for a page with the steps as bars over time and as a graph");
+    status.option("--html", &a.status.html, "file for a page with the steps as bars over time and as a graph").bytes();
     status.on_parsed([&a, &as_json, &chosen] {
         a.status.wait_limit = span("--wait-for", a.wait, a.status.wait_limit);
         chosen.command = [&a, &as_json](Session& s) {
@@ -135,7 +135,7 @@ void add_wishes(const usage::Command& group, WorkflowArguments& a, const bool& a
         choose(chosen, [&a, &as_json](Session& s) { return retry_run(s, a.status.run, a.by, as_json); });
     });
     const auto approve = of_run(group, "approve", "Decide on a step that waits for an approval", a.decision.run);
-    approve.option("step", &a.decision.step, "step id").required();
+    approve.option("step", &a.decision.step, "step id").identifier().required();
     approve.flag("--reject", &a.reject, "the step fails");
     approve.option("--by", &a.decision.by, "who decides (default: the user's name)");
     approve.flag("--wait", &a.decision.wait, "wait until the step asks for it");

@@ -65,8 +65,8 @@ tl::expected<DevOptions, int> parse_dev_options(int argc, const char* const* arg
                                    {"--kernel-port", o.kernel_port, "the kernel"},
                                    {"--metrics-port", o.metrics_port, "the first replica's /metrics; others follow"}})
         app.option(name, &port, fmt::format("port of {} (default: a free one)", of)).range(1, kPortMax);
-    app.option("--topic", &o.topic, "topic of the sample job").show_default();
-    app.option("--payload", &o.payload, "input of the sample job").show_default();
+    app.option("--topic", &o.topic, "topic of the sample job").identifier().show_default();
+    app.option("--payload", &o.payload, "input of the sample job").bytes().show_default();
     const auto until_done = app.flag("--until-done", &o.until_done, "end with the sample job");
     app.option("--for", &run_for, "end after so long, such as 30s").excludes(until_done);
     app.flag("--keep", &o.keep, "leave the folder with the logs");

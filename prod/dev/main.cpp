@@ -19,6 +19,7 @@
 #include "prod/dev/playground.h"
 #include "prod/loop/signals.h"
 #include "prod/tls/openssl_exit.h"
+#include "reports/usage/standard_streams.h"
 
 namespace lockstep::prod {
 namespace {
@@ -147,7 +148,9 @@ int run(const DevOptions& options) {
 }  // namespace
 }  // namespace lockstep::prod
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::prod;
     keep_openssl_until_the_end();
@@ -155,3 +158,7 @@ int main(int argc, char** argv) {
     const auto options = parse_dev_options(argc, argv);
     return options ? run(*options) : options.error();
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstep dev", argc, argv, program); }

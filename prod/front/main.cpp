@@ -12,6 +12,7 @@
 #include "prod/tls/openssl_exit.h"
 #include "prod/version/build.h"
 #include "reports/usage/command.h"
+#include "reports/usage/standard_streams.h"
 
 namespace lockstep::prod {
 namespace {
@@ -86,7 +87,9 @@ int run(Arguments& arguments) {
 }  // namespace
 }  // namespace lockstep::prod
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     // A corrupt packet is an event of ours to route; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::prod;
@@ -99,6 +102,7 @@ int main(int argc, char** argv) {
         "lockstep-front");
     lockstep::prod::add_version_flag(app);
     app.option("--cells", &arguments.cells, "file of the cells and of tenants that belong to one")
+        .bytes()
         .environment("CELLS_CONFIG_PATH")
         .show_default();
     app.option("--listen", &arguments.front.listen,
@@ -109,7 +113,7 @@ int main(int argc, char** argv) {
                "silence after which what a front has in hand goes to another one, 1s to 1m")
         .show_default();
     app.flag("--check", &arguments.check_only, "read the configuration, report every mistake, and end");
-    app.option("--cell-of", &arguments.tenant, "print the cell of a tenant, and end");
+    app.option("--cell-of", &arguments.tenant, "print the cell of a tenant, and end").identifier();
     app.footer(
         "Its own NATS is NATS_URL, with NATS_CREDS, NATS_USERNAME, NATS_PASSWORD, NATS_TLS_CA, ... as of lockstepd\n"
         "(lockstepd config reference); the NATS of each cell stands in the file. NATS_JS_MAX_AGE and NATS_JS_REPLICAS\n"
@@ -123,3 +127,7 @@ int main(int argc, char** argv) {
     if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : Front::kExitConfiguration;
     return run(arguments);
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstep-front", argc, argv, program); }

@@ -3,6 +3,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -14,9 +15,13 @@
 #include "prod/tls/tls_channel.h"
 #include "prod/version/build.h"
 #include "reports/usage/command.h"
+#include "reports/usage/standard_streams.h"
 
 namespace lockstep::prod {
 namespace {
+
+/// Memory for as much is taken when the file is read.
+constexpr std::uint64_t kPolicyBytesMax = 256U << 20U;
 
 struct Arguments {
     std::string policy = "config/safety.yaml";
@@ -96,7 +101,9 @@ int serve(const Arguments& arguments) {
 }  // namespace
 }  // namespace lockstep::prod
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     lockstep::prod::Arguments arguments;
@@ -105,18 +112,25 @@ int main(int argc, char** argv) {
         "Reads the file again on SIGHUP and regularly; a file with mistakes leaves the old policy in force.",
         "lockstep-kernel");
     lockstep::prod::add_version_flag(app);
-    app.option("--policy", &arguments.policy, "policy file").environment("SAFETY_POLICY_PATH").show_default();
+    app.option("--policy", &arguments.policy, "policy file").bytes().environment("SAFETY_POLICY_PATH").show_default();
     app.option("--listen", &arguments.listen, "host:port to serve on; port 0 takes a free one").show_default();
     app.option("--reload", &arguments.reload, "pause between two looks at the file; 0 for none")
         .environment("SAFETY_POLICY_RELOAD_INTERVAL")
         .show_default();
     app.option("--max-bytes", &arguments.max_bytes, "largest policy file")
+        .unsigned_range(1, lockstep::prod::kPolicyBytesMax)
         .environment("SAFETY_POLICY_MAX_BYTES")
         .show_default();
-    app.option("--tls-cert", &arguments.tls.certificate_file, "PEM file of its certificate and chain; serves TLS then");
-    app.option("--tls-key", &arguments.tls.key_file, "PEM file of the certificate's key");
+    app.option("--tls-cert", &arguments.tls.certificate_file, "PEM file of its certificate and chain; serves TLS then")
+        .bytes();
+    app.option("--tls-key", &arguments.tls.key_file, "PEM file of the certificate's key").bytes();
     app.option("--tls-client-ca", &arguments.tls.client_ca_file,
-               "PEM file of the authority whose certificates callers must show; without one anybody may call");
+               "PEM file of the authority whose certificates callers must show; without one anybody may call")
+        .bytes();
     if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : 2;
     return lockstep::prod::serve(arguments);
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstep-kernel", argc, argv, program); }

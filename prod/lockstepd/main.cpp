@@ -17,6 +17,7 @@
 #include "prod/version/build.h"
 #include "reports/usage/completion.h"
 #include "reports/usage/manual.h"
+#include "reports/usage/standard_streams.h"
 
 namespace {
 
@@ -56,7 +57,9 @@ int probe_daemon(const lockstep::prod::Settings& settings, bool ask_readiness) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     lockstep::prod::keep_openssl_until_the_end();
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
@@ -99,3 +102,7 @@ int main(int argc, char** argv) {
     Daemon daemon(std::move(*settings), std::move(*files), lockstep::prod::build_name());
     return daemon.run();
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstepd", argc, argv, program); }

@@ -15,6 +15,7 @@
 #include "prod/ordeal/report.h"
 #include "prod/version/build.h"
 #include "reports/usage/command.h"
+#include "reports/usage/standard_streams.h"
 
 namespace {
 
@@ -131,7 +132,9 @@ int run(Arguments& arguments) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     // Undecodable messages are sent on purpose; protobuf would print a line about each.
     google::protobuf::SetLogHandler(nullptr);
     Arguments arguments;
@@ -161,9 +164,9 @@ int main(int argc, char** argv) {
     app.option("--rate", &options.jobs_per_second, "jobs a second, floods aside").range(1, 1000).show_default();
     app.option("--jobs", &options.jobs_most, "at most so many jobs").range(1, 1'000'000).show_default();
     app.option("--env", &arguments.environment, "NAME=VALUE for the replicas (repeatable)");
-    app.option("--json", &arguments.json, "write the report to this file as well");
-    app.option("--logs", &arguments.logs, "copy all logs into this folder in the end");
-    app.option("--programs", &arguments.programs, "folder of lockstepd and the others").show_default();
+    app.option("--json", &arguments.json, "write the report to this file as well").bytes();
+    app.option("--logs", &arguments.logs, "copy all logs into this folder in the end").bytes();
+    app.option("--programs", &arguments.programs, "folder of lockstepd and the others").bytes().show_default();
     app.flag("--silent", &arguments.silent, "no lines of progress");
     app.footer(
         "Exit codes: 0 all held, 1 something was violated, 2 wrong use, 3 the ordeal itself failed, 4 nothing was "
@@ -182,3 +185,7 @@ int main(int argc, char** argv) {
         return kFailed;
     }
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstep-ordeal", argc, argv, program); }

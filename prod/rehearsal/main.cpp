@@ -15,6 +15,7 @@
 #include "prod/rehearsal/feasible.h"
 #include "prod/rehearsal/real_cluster.h"
 #include "prod/rehearsal/rehearse.h"
+#include "reports/usage/standard_streams.h"
 #include "sim/cli/build.h"
 #include "sim/cli/cli.h"
 #include "sim/cli/commands.h"
@@ -77,6 +78,7 @@ private:
 }  // namespace
 
 int main(int argc, char** argv) {
+    lockstep::usage::open_standard_streams();
     google::protobuf::SetLogHandler(nullptr);
     ::signal(SIGINT, on_interrupt);
     ::signal(SIGTERM, on_interrupt);

@@ -159,8 +159,8 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
 }
 
 void Rehearsal::observe() {
-    if (!options_.trace_path.empty()) {
-        trace_file_ = std::make_unique<sim::TraceFile>(options_.trace_path, topology_, options_.trace_heading);
+    if (options_.trace != nullptr) {
+        trace_file_ = std::make_unique<sim::TraceFile>(*options_.trace, topology_, options_.trace_heading);
         witness_.add_observer(*trace_file_);
     }
     witness_.add_observer(job_table_, sim::JobTable::kWanted);
@@ -187,7 +187,6 @@ RunResult Rehearsal::execute() {
     result_.wall_ms = engine::to_millis(monotonic_now() - began);
     result_.virtual_ms = engine::to_millis(witness_.now().time_since_epoch());
     result_.events = witness_.events();
-    if (trace_file_ && result_.error.empty()) result_.error = trace_file_->finish();
     result_.passed = result_.error.empty() && !result_.interrupted && result_.violations.empty() &&
                      std::ranges::all_of(result_.expectations, &sim::ExpectationOutcome::held);
     gateway_.reset();

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "engine/config/tunables.h"
+#include "engine/wire/heartbeat_bounds.h"
 #include "prod/config/settings.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
@@ -16,6 +17,7 @@
 #include "prod/version/build.h"
 #include "prod/worker/worker.h"
 #include "reports/usage/command.h"
+#include "reports/usage/standard_streams.h"
 
 namespace lockstep::prod {
 namespace {
@@ -93,8 +95,15 @@ std::string complete(Arguments& arguments) {
         const auto equals = label.find('=');
         if (equals == std::string::npos || equals == 0)
             return fmt::format("--label: expected key=value, got \"{}\"", label);
-        worker.labels[label.substr(0, equals)] = label.substr(equals + 1);
+        std::string key = label.substr(0, equals);
+        if (const std::string mistake = usage::identifier_mistake(key); !mistake.empty())
+            return fmt::format("--label: {} before the =", mistake);
+        worker.labels[key] = label.substr(equals + 1);
     }
+    if (!engine::wire::addressable(worker.id))
+        return fmt::format(
+            "--id: expected one token of a subject, at most {} bytes without blanks, '.', '*' and '>', got \"{}\"",
+            engine::wire::kWorkerIdMax, worker.id);
     if (!worker.command.empty())
         worker.mode = WorkerOptions::Mode::command;
     else if (!arguments.service_time.empty() && !arguments.echo)
@@ -110,7 +119,9 @@ std::string complete(Arguments& arguments) {
 }  // namespace
 }  // namespace lockstep::prod
 
-int main(int argc, char** argv) {
+namespace {
+
+int program(int argc, char** argv) {
     // A corrupt packet is an event of ours to report; protobuf would print its own line about each.
     google::protobuf::SetLogHandler(nullptr);
     using namespace lockstep::prod;
@@ -121,16 +132,17 @@ int main(int argc, char** argv) {
         "Works on jobs: sleeps, echoes their input, or runs a command for each. Stops gracefully on SIGTERM.",
         "lockstep-worker");
     add_version_flag(app);
-    app.option("--id", &worker.id, "worker id; jobs come on worker.<id>.jobs").required();
-    app.option("--pool", &worker.pool, "pool that it belongs to").show_default();
+    app.option("--id", &worker.id, "worker id; jobs come on worker.<id>.jobs").identifier().required();
+    app.option("--pool", &worker.pool, "pool that it belongs to").identifier().show_default();
     app.option("--max-parallel", &worker.max_parallel, "jobs at once").range(1, 100'000).show_default();
     app.option("--service-time", &arguments.service_time, "time that each job takes, such as 50ms");
     const auto exec =
         app.option("--exec", &worker.command,
                    "shell command per job: input on stdin, output on stdout, CORDUM_JOB_ID and CORDUM_JOB_TOPIC set; "
-                   "exit status 75 fails the job for now, 65 for good, any other but 0 fails it");
+                   "exit status 75 fails the job for now, 65 for good, any other but 0 fails it")
+            .bytes();
     app.flag("--echo", &arguments.echo, "the output is the input (the default)").excludes(exec);
-    app.option("--capability", &worker.capabilities, "capability to advertise (repeatable)");
+    app.option("--capability", &worker.capabilities, "capability to advertise (repeatable)").identifier();
     app.option("--label", &arguments.labels, "placement label key=value (repeatable)");
     app.option("--region", &worker.region, "region to advertise");
     app.option("--heartbeat", &arguments.heartbeat, "pause between heartbeats").show_default();
@@ -138,11 +150,13 @@ int main(int argc, char** argv) {
                "time to finish jobs after SIGTERM; those that are left then are reported as FAILED_RETRYABLE, "
                "worker_stopped")
         .show_default();
-    app.option("--record", &worker.record_file, "append a line \"job time worker\" per started execution");
+    app.option("--record", &worker.record_file, "append a line \"job time worker\" per started execution").bytes();
     app.flag("--report-cpu", &worker.report_cpu, "tell the machine's load; a loaded machine then gets fewer jobs");
     app.option("--nats", &arguments.nats, "NATS address (environment: NATS_URL)");
     app.option("--redis", &arguments.redis, "Redis address (environment: REDIS_URL)");
-    app.footer("Exit codes: 0 stopped, 1 a server cannot be reached at start, 2 wrong use.");
+    app.footer(
+        "Exit codes: 0 stopped, 1 a server cannot be reached at start, 2 wrong use, or standard output cannot be "
+        "written.");
     if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : 2;
     const auto fail = [](const std::string& why) {
         fmt::print(stderr, "lockstep-worker: {}\n", why);
@@ -157,3 +171,7 @@ int main(int argc, char** argv) {
     settings->nats.name = "lockstep-worker-" + worker.id;
     return run(*settings, std::move(worker));
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return lockstep::usage::run_program("lockstep-worker", argc, argv, program); }

@@ -2,8 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 #include <utility>
+
+#include "reports/usage/text_only.h"
 
 namespace lockstep::usage {
 
@@ -19,7 +22,12 @@ bool asks_for_json(const CLI::App& app) {
 
 void refuse(const std::string& why) { throw CLI::ValidationError(why); }
 
-Option Option::type(const char* name) const { return Option(option_->type_name(name)); }
+Option Option::type(const char* name) const {
+    option_->type_name(name);
+    const std::string_view type = name;
+    const auto names = [type](std::string_view word) { return type.find(word) != std::string_view::npos; };
+    return names("FILE") || names("DIR") || names("PATH") ? bytes() : *this;
+}
 Option Option::required() const { return Option(option_->required()); }
 Option Option::expected(int values) const { return Option(option_->expected(values)); }
 Option Option::repeatable() const { return Option(option_->expected(1)->take_all()); }
@@ -33,19 +41,17 @@ Option Option::range(std::int64_t least, std::int64_t most) const {
 Option Option::unsigned_range(std::uint64_t least, std::uint64_t most) const {
     return Option(option_->check(CLI::Range(least, most)));
 }
-Option Option::positive() const { return Option(option_->check(CLI::PositiveNumber)); }
-Option Option::not_negative() const { return Option(option_->check(CLI::NonNegativeNumber)); }
-Option Option::existing_file() const { return Option(option_->check(CLI::ExistingFile)); }
+Option Option::existing_file() const { return Option(option_->check(CLI::ExistingFile)).bytes(); }
 
 Command Command::subcommand(const std::string& name, const std::string& help) const {
     return Command(app_->add_subcommand(name, help));
 }
 Option Command::option(const std::string& names, Target target, const std::string& help) const {
-    return std::visit([&](auto* value) { return Option(app_->add_option(names, *value, help)); }, target);
+    return std::visit([&](auto* value) { return Option(text_only(app_->add_option(names, *value, help))); }, target);
 }
 Option Command::option(const std::string& names, std::function<void(const std::string&)> take,
                        const std::string& help) const {
-    return Option(app_->add_option_function<std::string>(names, take, help));
+    return Option(text_only(app_->add_option_function<std::string>(names, take, help)));
 }
 Option Command::flag(const std::string& names, bool* target, const std::string& help) const {
     return Option(app_->add_flag(names, *target, help));
@@ -97,7 +103,13 @@ std::optional<int> Program::parse(int argc, const char* const* argv) const {
     try {
         own_->parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        return own_->exit(error);
+        // Through C's streams: those of C++ forget why a write has failed.
+        std::ostringstream out;
+        std::ostringstream err;
+        const int code = own_->exit(error, out, err);
+        std::fputs(out.str().c_str(), stdout);
+        std::fputs(err.str().c_str(), stderr);
+        return code;
     }
     return std::nullopt;
 }

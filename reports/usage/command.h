@@ -29,7 +29,8 @@ class Option {
 public:
     explicit Option(CLI::Option* option) : option_(option) {}
 
-    Option type(const char* name) const;  // as help calls the value
+    /// As help calls the value: FILE, DIR and PATH are paths, which may be any bytes.
+    Option type(const char* name) const;
     Option required() const;
     Option expected(int values) const;
     Option repeatable() const;  // one value each time
@@ -39,11 +40,15 @@ public:
     Option needs(const char* other) const;
     Option range(std::int64_t least, std::int64_t most) const;
     Option unsigned_range(std::uint64_t least, std::uint64_t most) const;
-    Option positive() const;
-    Option not_negative() const;
-    Option existing_file() const;
+    Option real_range(double least, double most) const;
+    Option existing_file() const;  // which may be any bytes
     /// Refuses any other word with the nearest of these. Help and completions show them.
     Option one_of(std::vector<std::string> words) const;
+    /// Takes an identifier: blanks around it are taken off, and what `identifier_mistake` finds is refused.
+    Option identifier() const;
+    /// Takes any bytes, as paths and payloads are. Every other option refuses what is not UTF-8, which no message, document or page can
+    /// carry.
+    Option bytes() const;
 
 private:
     CLI::Option* option_;
@@ -82,6 +87,10 @@ public:
 private:
     CLI::App* app_;
 };
+
+/// Trims `text`, and says what else keeps it from being the identifier of a job, a topic, a tenant, a label or the like: it is blank,
+/// too long or not UTF-8. Empty: nothing.
+[[nodiscard]] std::string identifier_mistake(std::string& text);
 
 class Program : public Command {
 public:

@@ -522,14 +522,20 @@ TEST_F(Cli, RunAndExploreWriteMarkdownAndCommaSeparatedValuesToo) {
 }
 
 TEST_F(Cli, ATraceNeedsExactlyOneRun) {
-    std::string trace;
     runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        trace = options.trace_path;
+        options.trace->write("an event");
         return good(of, seed, options);
     };
-    EXPECT_EQ(run({"run", path("a.json"), "--trace", "t.jsonl"}), 0);
-    EXPECT_EQ(trace, "t.jsonl");
-    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "2", "--trace", "t.jsonl"}), 2);
+    EXPECT_EQ(run({"run", path("a.json"), "--trace", path("t.jsonl")}), 0);
+    EXPECT_EQ(content("t.jsonl"), "an event");
+    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "2", "--trace", path("t.jsonl")}), 2);
+}
+
+TEST_F(Cli, ATraceThatCannotBeWrittenIsReportedAsAnyOtherFile) {
+    for (const char* option : {"--trace", "--junit"}) {
+        EXPECT_EQ(run({"run", path("a.json"), option, path("a.json/below")}), 2) << option;
+        EXPECT_THAT(err.str(), HasSubstr(path("a.json/below"))) << option;
+    }
 }
 
 TEST_F(Cli, AFileThatProvesSomethingIsRunWithoutItsMechanismToo) {

@@ -148,11 +148,16 @@ Exit replay_failure_command(const ReplayArgs& args, const Environment& environme
     crash.started(loaded->scenario.name, recorded.seed, again);
     RunOptions options;
     options.stop = environment.stop;
-    options.trace_path = args.trace;
-    if (!args.trace.empty())
+    std::optional<reports::AtomicFile> trace;
+    if (!args.trace.empty()) {
+        options.trace = &trace.emplace(args.trace);
         options.trace_heading = heading_of_trace(loaded->scenario.name, recorded.seed, build_name(environment), again);
+    }
     const RunResult result = environment.runner(loaded->scenario, recorded.seed, options);
     if (result.interrupted) return cut_short(args, environment);
+    // A harness that failed leaves no trace: it would look like a whole one.
+    const auto traced = trace && result.error.empty() ? trace->finish() : tl::expected<void, std::string>{};
+    if (!traced) environment.err << "lockstep: " << traced.error() << '\n';
 
     std::ostream& out = talk_of(args.json, environment);
     tell_story(result, out);
@@ -160,6 +165,10 @@ Exit replay_failure_command(const ReplayArgs& args, const Environment& environme
     out << fmt::format("seed {}, {} events, digest {}\n", result.seed, result.events,
                        reports::digest_text(result.digest));
     Verdict verdict = verdict_of(recorded, result, signature);
+    if (!traced && verdict.exit == Exit::passed) {
+        verdict.exit = Exit::usage;
+        verdict.sentence += ", and not every file could be written";
+    }
     if (!signature.empty() && signature != recorded.signature)
         out << fmt::format("It fails in another way.\n  recorded: {}\n  now:      {}\n", recorded.signature, signature);
     if (verdict.exit == Exit::not_deterministic)

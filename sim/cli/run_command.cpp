@@ -144,6 +144,14 @@ bool write_reports(const RunArgs& args, const reports::RunReport& report, const 
     return written;
 }
 
+/// A harness that failed leaves no trace: it would look like a whole one.
+bool finish_trace(reports::AtomicFile& trace, const std::vector<RunResult>& results, const Environment& environment) {
+    if (results.empty() || !results.front().error.empty()) return true;
+    const auto done = trace.finish();
+    if (!done) environment.err << "lockstep: " << done.error() << '\n';
+    return done.has_value();
+}
+
 /// Makes the run that is worth a look once more and draws it.
 bool write_html(const RunArgs& args, const Selection& selection, const SweepOutcome& outcome,
                 const Environment& environment) {
@@ -246,8 +254,11 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     options.threads = threads;
     options.fail_fast = args.fail_fast;
     options.run.stop = environment.stop;
-    options.run.trace_path = args.trace;
-    if (!args.trace.empty()) options.run.trace_heading = trace_heading(*selection, args, build);
+    std::optional<reports::AtomicFile> trace;
+    if (!args.trace.empty()) {
+        options.run.trace = &trace.emplace(args.trace);
+        options.run.trace_heading = trace_heading(*selection, args, build);
+    }
     options.on_start = [&](const PlannedRun& run) {
         const Scenario& scenario = selection->scenarios[run.scenario];
         under_way.started(fmt::format("{} seed {}", scenario.name, run.seed));
@@ -280,9 +291,10 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     if (environment.afterword) environment.afterword(talk ? environment.out : environment.err);
     const reports::RunReport report = report_of(*selection, outcome, args.selection, build, unproved);
     const bool written = write_reports(args, report, environment);
+    const bool traced = !trace || finish_trace(*trace, outcome.results, environment);
     const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
     Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
-    if (exit == Exit::passed && !(written && shown && kept)) exit = Exit::usage;
+    if (exit == Exit::passed && !(written && traced && shown && kept)) exit = Exit::usage;
     if (talk && !environment.quiet) environment.out << '\n';
     return conclude(verdict_of(*selection, outcome, report, unproved, exit), talk_of(!talk, environment), environment);
 }

@@ -109,10 +109,10 @@ class Signals(unittest.TestCase):
     """A run whose trace goes to a pipe that nobody reads stands still until somebody does."""
 
     def setUp(self):
-        self.trace = SCRATCH / "trace.partial"  # what becomes `trace` when it is complete
+        self.trace = SCRATCH / "trace"
         self.trace.unlink(missing_ok=True)
         os.mkfifo(self.trace)
-        self.child = subprocess.Popen([LOCKSTEP, "run", SCENARIO, "--seed", "5", "--trace", SCRATCH / "trace"], stdin=subprocess.DEVNULL,
+        self.child = subprocess.Popen([LOCKSTEP, "run", SCENARIO, "--seed", "5", "--trace", self.trace], stdin=subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=surroundings())
 
     def tearDown(self):

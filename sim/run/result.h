@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/atomic_file.h"
 #include "reports/run_report.h"
 #include "sim/explain/history.h"
 #include "sim/explain/world_dump.h"
@@ -39,8 +40,9 @@ struct CallSite {
 };
 
 struct RunOptions {
-    /// Where every event goes as one JSON line; empty = nowhere. The file is the run's own: no other run may share it.
-    std::string trace_path;
+    /// Where every event goes as one JSON line; null = nowhere. The file is the run's own, no other run may share it, and its owner
+    /// finishes it after the run.
+    reports::AtomicFile* trace = nullptr;
     /// Its first line; empty = it begins with the events.
     std::string trace_heading{};
     /// Keep `RunResult::checkpoints`, for finding where two runs part.

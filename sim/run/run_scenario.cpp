@@ -85,9 +85,8 @@ public:
             job_times_.emplace(simulation_.network().queue());
             job_times_->write_down(waits_);
         }
-        if (!options.trace_path.empty())
-            trace_file_ =
-                std::make_unique<TraceFile>(options.trace_path, simulation_.topology(), options.trace_heading);
+        if (options.trace != nullptr)
+            trace_file_ = std::make_unique<TraceFile>(*options.trace, simulation_.topology(), options.trace_heading);
         if (options.record.hashes || options.record.last != 0) {
             recorder_.emplace(options.record, simulation_.topology());
             simulation_.trace().set_digest_observer(*recorder_);
@@ -270,7 +269,6 @@ RunResult Run::execute() {
     for (const auto& checkpoint : simulation_.trace().checkpoints())
         result_.checkpoints.emplace_back(checkpoint.events, checkpoint.digest);
     if (recorder_) result_.recorded = recorder_->take();
-    if (trace_file_ && result_.error.empty()) result_.error = trace_file_->finish();
     result_.passed = verdict();
     simulation_.close();
     result_.wall_ms =

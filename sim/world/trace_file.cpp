@@ -135,39 +135,22 @@ void append_event_json(const fakes::Event& event, Time now, const Topology& topo
     out += '}';
 }
 
-TraceFile::TraceFile(std::string path, const Topology& topology, const std::string& heading)
-    : path_(std::move(path)),
-      partial_path_(path_ + ".partial"),
-      topology_(topology),
-      file_(std::fopen(partial_path_.c_str(), "wb")) {
-    failed_ = file_ == nullptr;
+TraceFile::TraceFile(reports::AtomicFile& file, const Topology& topology, const std::string& heading)
+    : file_(file), topology_(topology) {
     if (!heading.empty()) buffer_ = heading + "\n";
 }
 
-TraceFile::~TraceFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(partial_path_.c_str());
-}
+TraceFile::~TraceFile() { flush(); }
 
 void TraceFile::on_event(const fakes::Event& event, Time now) {
-    if (failed_) return;
     append_event_json(event, now, topology_, buffer_);
     buffer_ += '\n';
     if (buffer_.size() >= kFlushAt) flush();
 }
 
 void TraceFile::flush() {
-    if (std::fwrite(buffer_.data(), 1, buffer_.size(), file_) != buffer_.size()) failed_ = true;
+    file_.write(buffer_);
     buffer_.clear();
-}
-
-std::string TraceFile::finish() {
-    if (!failed_) flush();
-    if (file_ != nullptr && std::fclose(std::exchange(file_, nullptr)) != 0) failed_ = true;
-    if (!failed_ && std::rename(partial_path_.c_str(), path_.c_str()) == 0) return {};
-    std::remove(partial_path_.c_str());
-    return "cannot write the trace to " + path_;
 }
 
 }  // namespace lockstep::sim

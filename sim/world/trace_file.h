@@ -2,9 +2,9 @@
 // line says what the trace is of, where somebody knows.
 #pragma once
 
-#include <cstdio>
 #include <string>
 
+#include "reports/atomic_file.h"
 #include "sim/scenario/topology.h"
 #include "sim/world/trace.h"
 
@@ -16,25 +16,20 @@ void append_event_json(const fakes::Event& event, Time now, const Topology& topo
 
 class TraceFile final : public EventObserver {
 public:
-    /// Writes beside `path`, which appears under its name only with `finish`. `heading`: a line of JSON before the events; empty = none.
-    TraceFile(std::string path, const Topology& topology, const std::string& heading = {});
+    /// `file` outlives it, and is finished by its owner afterwards. `heading`: a line of JSON before the events; empty = none.
+    TraceFile(reports::AtomicFile& file, const Topology& topology, const std::string& heading = {});
     ~TraceFile() override;
     TraceFile(const TraceFile&) = delete;
     TraceFile& operator=(const TraceFile&) = delete;
 
     void on_event(const fakes::Event& event, Time now) override;
-    /// Empty when the whole trace stands under its name; else what went wrong, as a sentence.
-    [[nodiscard]] std::string finish();
 
 private:
     void flush();
 
-    const std::string path_;
-    const std::string partial_path_;
+    reports::AtomicFile& file_;
     const Topology& topology_;
-    std::FILE* file_;
     std::string buffer_;
-    bool failed_ = false;
 };
 
 }  // namespace lockstep::sim

@@ -32,7 +32,7 @@ constexpr const char* kCompareFooter =
 usage::Command add_compare(const usage::Command& app, CompareArgs& args) {
     const usage::Command sub = app.subcommand("compare", "hold tunings against each other and say which serves best");
     sub.footer(kCompareFooter);
-    sub.option("FILE", &args.file, "a comparison file, or a scenario to compare with --vary");
+    sub.option("FILE", &args.file, "a comparison file, or a scenario to compare with --vary").bytes();
     sub.option("--vary", &args.vary, "a setting and its values (repeatable: every combination)")
         .type("NAME=V,V")
         .repeatable();

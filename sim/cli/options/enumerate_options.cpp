@@ -20,7 +20,7 @@ usage::Command add_enumerate(const usage::Command& app, EnumerateArgs& args) {
     const usage::Command sub =
         app.subcommand("enumerate", "put every fault on every call that a scenario's schedulers make");
     sub.footer(kEnumerateFooter);
-    sub.option("PATH", &args.paths, "scenario files, or folders of them (default: scenarios/)");
+    sub.option("PATH", &args.paths, "scenario files, or folders of them (default: scenarios/)").bytes();
     sub.option("--occurrences", &args.occurrences, "of each kind of call; default 5").type("N").range(1, 1'000'000);
     sub.option("--pairs", &args.pairs, "runs with two faults, drawn; default 0").type("N").range(0, 1'000'000'000);
     sub.option("--out", &args.out, "folder of the failure files; default failures").type("DIR");

@@ -21,7 +21,7 @@ constexpr const char* kExplainFooter =
 usage::Command add_explain(const usage::Command& app, ExplainArgs& args) {
     const usage::Command sub = app.subcommand("explain", "tell the story of a run: why it fails, or how a job went");
     sub.footer(kExplainFooter);
-    sub.option("FILE", &args.file, "a scenario, or a file that run, explore or shrink wrote").required();
+    sub.option("FILE", &args.file, "a scenario, or a file that run, explore or shrink wrote").bytes().required();
     sub.option("--job", &args.job, "tell of this job (default: the one concerned, or the first)").type("ID");
     add_seed(sub, args.seed);
     add_set(sub, args.overrides);

@@ -22,7 +22,8 @@ constexpr const char* kExploreFooter =
 usage::Command add_explore(const usage::Command& app, ExploreArgs& args) {
     const usage::Command sub = app.subcommand("explore", "look for failures in scenarios that nobody wrote");
     sub.footer(kExploreFooter);
-    sub.option("PATH", &args.paths, "scenarios whose cluster and load are used (default: those are drawn, too)");
+    sub.option("PATH", &args.paths, "scenarios whose cluster and load are used (default: those are drawn, too)")
+        .bytes();
     sub.option("--seeds", &args.seeds, "draws to make (default: no limit)").type("N").range(1, 1'000'000'000);
     add_number(
         sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")

@@ -20,7 +20,7 @@ usage::Command add_power(const usage::Command& app, PowerArgs& args) {
     const usage::Command sub =
         app.subcommand("power", "measure how soon exploration finds each mechanism that is switched off");
     sub.footer(kPowerFooter);
-    sub.option("PATH", &args.paths, "where the files that prove mechanisms are (default: scenarios/)");
+    sub.option("PATH", &args.paths, "where the files that prove mechanisms are (default: scenarios/)").bytes();
     sub.option("--mechanism", &args.mechanisms, "only this one (repeatable; default: all that there are)")
         .type("MECHANISM")
         .repeatable();

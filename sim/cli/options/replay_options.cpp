@@ -23,7 +23,7 @@ constexpr const char* kReplayFooter =
 usage::Command add_replay(const usage::Command& app, ReplayArgs& args) {
     const usage::Command sub = app.subcommand("replay", "run a failure file again and confirm digest and violation");
     sub.footer(kReplayFooter);
-    sub.option("FILE", &args.file, "a file that run, explore or shrink wrote").required();
+    sub.option("FILE", &args.file, "a file that run, explore or shrink wrote").bytes().required();
     sub.option("--trace", &args.trace, "write every event as a line of JSON").type("FILE");
     const auto until = sub.option("--until", &args.until,
                                   "stop after this event and show the servers; twice: show what changed between")

@@ -21,7 +21,7 @@ usage::Command add_shrink(const usage::Command& app, ShrinkArgs& args) {
     const usage::Command sub =
         app.subcommand("shrink", "reduce a failure to the smallest scenario that still fails like it");
     sub.footer(kShrinkFooter);
-    sub.option("FILE", &args.file, "a failure file, or a scenario that fails").required();
+    sub.option("FILE", &args.file, "a failure file, or a scenario that fails").bytes().required();
     sub.option("--out", &args.out, "where to write it; default: beside the original, as .shrunk.json").type("FILE");
     add_seed(sub, args.seed);
     add_without(sub, args.without);
