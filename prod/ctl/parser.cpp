@@ -106,7 +106,9 @@ void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
     c.option("--deadline", &a.budget, "time for the whole job, such as 30s");
     c.option("--trace", &o.trace, "trace id; made up when missing").identifier();
     const auto key = c.option("--idempotency-key", &o.idempotency_key, "submit once per tenant and key").identifier();
-    const auto count = c.option("--count", &o.count, "how many").range(1, 100'000'000).show_default();
+    const auto count = c.option("--count", &o.count, "how many; says how many are stored, and of how many nobody knows")
+                           .range(1, 100'000'000)
+                           .show_default();
     c.option("--rate", &o.rate, "how many per second; 0 for as fast as it goes").real_range(0, 1e6);
     c.flag("--publish-only", &o.publish_only, "leave the job's keys to the scheduler");
     c.flag("--wait", &o.wait, "wait for the end of the job and show it").excludes(count);
@@ -425,7 +427,7 @@ Parser::Parser()
         "Exit codes: 0 done, 1 a server cannot be reached or refused, 2 wrong use, or standard\n"
         "output cannot be written, 3 no such job, workflow,\n"
         "run or pool, 4 what was waited for did not come: the job or run did not succeed, the pool is not empty,\n"
-        "5 doctor: something is wrong.");
+        "5 doctor: something is wrong, 130 submit --count was interrupted and has said what is stored.");
     add_submit(app, a, chosen_);
     add_job_commands(app, a, chosen_);
     add_why(app, a, chosen_);

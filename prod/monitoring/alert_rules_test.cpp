@@ -125,9 +125,9 @@ std::string in_quotes(const std::string& text) { return "'" + text + "'"; }
 class StoryBook {
 public:
     explicit StoryBook(const Scrape& recorded) : recorded_(recorded) {
-        text_ = fmt::format(
-            "rule_files: [{}/prod/deploy/prometheus/lockstep.rules.yml]\nevaluation_interval: 1m\ntests:\n",
-            LOCKSTEP_ROOT);
+        text_ =
+            fmt::format("rule_files: [{}/prod/deploy/prometheus/lockstep.rules.yml]\nevaluation_interval: 1m\ntests:\n",
+                        LOCKSTEP_ROOT);
     }
 
     void add(const Story& story) {

@@ -40,7 +40,8 @@ std::string more_than(Metric counter, int limit, std::chrono::minutes span) {
     return fmt::format("sum by (topic) {} > {}", events(counter, span), limit);
 }
 
-/// Jobs that wait for a scheduler: those that wait for a person are in a state of their own.
+/// Jobs that wait for a scheduler: those that wait for a person are in a state of their own. A gauge of jobs that are PENDING and wait for
+/// something else is to be subtracted here, and both alerts that ask leave them out.
 std::string pending_jobs() { return fmt::format("max({}{{state=\"PENDING\"}})", name(DaemonMetric::jobs)); }
 
 }  // namespace

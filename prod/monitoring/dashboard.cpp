@@ -28,13 +28,15 @@ std::vector<Row> rows() {
     using enum DaemonMetric;
     const auto of = [](auto... metrics) { return std::vector<const MetricInfo*>{&info(metrics)...}; };
     std::vector<Row> all{
-        {"Is it well?", of(ready, replicas_expected, connected, oldest_job_age, consumer_oldest_age, dead_letters, lease_margin)},
+        {"Is it well?",
+         of(ready, replicas_expected, connected, oldest_job_age, consumer_oldest_age, dead_letters, lease_margin)},
         {"What waits", of(DaemonMetric::jobs, consumer_waiting, consumer_in_hand, stale_jobs)},
-        {"Jobs", of(jobs_received, jobs_first_received, jobs_dispatched, jobs_completed, submit_to_answer, dispatch_latency, job_lock_wait)},
+        {"Jobs", of(jobs_received, jobs_first_received, jobs_dispatched, jobs_completed, submit_to_answer,
+                    dispatch_latency, job_lock_wait)},
         {"Policy", of(safety_denied, safety_unavailable, input_fail_open, output_policy_quarantined)},
-        {"Redis away or slow", of(state_read_fail_closed, state_read_fail_closed_streak, job_lock_abandoned,
-                                  queue_watch_failures, redis_exchange, redis_failures, redis_memory_used,
-                                  redis_memory_limit)},
+        {"Redis away or slow",
+         of(state_read_fail_closed, state_read_fail_closed_streak, job_lock_abandoned, queue_watch_failures,
+            redis_exchange, redis_failures, redis_memory_used, redis_memory_limit)},
         {"Workers", of(stale_worker_retry, results_refused, heartbeats_refused, dispatch_rollback)},
         {"The process", of(process_cpu, process_resident_memory, process_open_fds, process_threads, build_info, drain)},
     };
@@ -50,9 +52,8 @@ std::vector<Row> rows() {
 /// What replicas read from servers is the same from each of them.
 bool same_from_each_replica(const MetricInfo& series) {
     using enum DaemonMetric;
-    for (const DaemonMetric metric :
-         {DaemonMetric::jobs, oldest_job_age, consumer_waiting, consumer_in_hand, consumer_oldest_age, redis_memory_used,
-          redis_memory_limit})
+    for (const DaemonMetric metric : {DaemonMetric::jobs, oldest_job_age, consumer_waiting, consumer_in_hand,
+                                      consumer_oldest_age, redis_memory_used, redis_memory_limit})
         if (&series == &info(metric)) return true;
     return false;
 }
