@@ -96,7 +96,7 @@ const std::vector<MemberOf>& members_by_type() {
         {"output_schema_id", {}, ": write the schema into `output_schema`"},
         {"meta", {job, approval}, ""},
         {"route_labels", {job, approval}, ""},
-        {"retry", {job, approval, subworkflow}, ": its own steps are tried again by theirs"},
+        {"retry", {job, approval, subworkflow}, ": it is not tried again"},
         {"timeout_sec", {job, approval, delay, subworkflow, parallel, loop}, ": it does not wait"},
         {"delay_sec", {delay}, ""},
         {"delay_until", {delay}, ""},

@@ -43,7 +43,7 @@ std::string obstacle_to_retry(const WorkflowDefinition& workflow, RunDocument& r
 
 void RunPass::retry(const std::string& by) {
     if (!obstacle_to_retry(workflow_, run_).empty()) return;
-    // First those that have been made good, and whose handlers say so until they are opened again.
+    // All are found before any is opened: what a failure counts as depends on its handler.
     std::vector<const StepDefinition*> to_open;
     for (const auto& [id, step] : workflow_.steps)
         if (!step.is_child() && is_undone(step)) to_open.push_back(&step);

@@ -1,8 +1,10 @@
 // Runs of workflows by a whole engine: what is committed, what is sent, and what a crash between the two leaves.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "engine/workflow/run_scripts.h"
 #include "fakes/engine_test/workflow_fixture.h"
 
 namespace lockstep::fakes::engine_test {
@@ -18,7 +20,14 @@ json worker(json more = json::object()) {
     return step;
 }
 
-class Workflows : public WorkflowTest {};
+class Workflows : public WorkflowTest {
+protected:
+    /// A change of a run: its key is the lock's, which ends in the run's id.
+    [[nodiscard]] static bool is_commit(const RedisCommand& command) {
+        const engine::RedisScript& script = engine::RunScripts::shared().commit_run;
+        return command.size() > 3 && (command[1] == script.sha1() || command[1] == script.text());
+    }
+};
 
 // H-11
 TEST_F(Workflows, ARunGoesFromStepToStepAndLeavesNothingBehind) {
@@ -284,14 +293,102 @@ TEST_F(Workflows, TenResultsOfOneRunAreOneOrTwoChanges) {
                                          result_of(job, cap::JOB_STATUS_SUCCEEDED), "", "w1", clock.now()))}));
     }
     std::size_t writes = 0;
-    redis.on_executed([&](const RedisCommand& command) {
-        if (command[0] == "SET" && command[1] == "wf:run:run-1") ++writes;
-    });
+    redis.on_executed([&](const RedisCommand& command) { writes += is_commit(command) ? 1 : 0; });
     loop.run_for(2s);
     EXPECT_TRUE(std::ranges::all_of(fates, [](const Fate& fate) { return fate->acked(); }));
     EXPECT_EQ(status("run-1"), "succeeded");
     EXPECT_EQ(document("run-1").at("steps").at("each").at("output"), items);
+    EXPECT_GE(writes, 1u);
     EXPECT_LE(writes, 3u);
+}
+
+json chain_against_the_order_of_ids(int count) {
+    json steps = json::object();
+    for (int n = 0; n < count; ++n) {
+        json step{{"type", "transform"}};
+        if (n > 0) step["depends_on"] = {fmt::format("s{:04}", count - n)};
+        steps[fmt::format("s{:04}", count - 1 - n)] = step;
+    }
+    return steps;
+}
+
+TEST_F(Workflows, AVisitToALongRunGivesWayAndTheNextOneGoesOn) {
+    put(chain_against_the_order_of_ids(1'000));
+    put({{"a", worker()}}, {{"id", "wf-2"}});
+    boot_engine();
+    std::vector<std::size_t> done;  // steps that have ended, at each change of the long run
+    bool other_began = false;
+    redis.on_executed([&](const RedisCommand& command) {
+        if (!is_commit(command)) return;
+        if (command[3].ends_with(":beside")) other_began = done.size() < 2;
+        if (!command[3].ends_with(":long")) return;
+        const json steps = document("long").value("steps", json::object());
+        const std::size_t ended =
+            std::ranges::count_if(steps, [](const json& step) { return step.value("status", "") == "succeeded"; });
+        if (ended > 0 && (done.empty() || done.back() != ended)) done.push_back(ended);
+    });
+    store_run("long");
+    store_run("beside", json::object(), "wf-2");
+    slow_redis.latency = 1ms;
+    bus.tell_bytes(engine::kSubjectRunWake, "long");
+    bus.tell_bytes(engine::kSubjectRunWake, "beside");
+    loop.run_for(100ms);
+    EXPECT_TRUE(other_began) << "between two visits to the long one";
+    EXPECT_EQ(status("long"), "succeeded");
+    EXPECT_THAT(done, ElementsAre(500, 1'000));
+}
+
+TEST_F(Workflows, WhatACrashedVisitHasLeftTheNextLookBegins) {
+    put(chain_against_the_order_of_ids(700));
+    boot_engine();
+    int changes = 0;
+    on_command("EVALSHA", "", [&] { return ++changes > 2 ? CallFault::not_applied : CallFault::none; });
+    begin("long");
+    crash_engine();
+    on_command("", "", nullptr);
+    ASSERT_EQ(status("long"), "running");
+    boot_engine();
+    loop.run_for(30s);
+    EXPECT_EQ(status("long"), "succeeded");
+}
+
+TEST_F(Workflows, AVisitReadsABoundedSizeOfResultsAndAllOfThemInTheEnd) {
+    constexpr int kItems = 20;
+    json items = json::array();
+    for (int n = 0; n < kItems; ++n) items.push_back(n);
+    put({{"each", worker({{"for_each", "input.list"}, {"result_data_path", "n"}})}});
+    boot_engine();
+    begin("run-1", {{"list", items}});
+    std::vector<Fate> fates;
+    for (int n = 0; n < kItems; ++n) {
+        const std::string job = "run-1:each[" + std::to_string(n) + "]@1";
+        record_end(job, "SUCCEEDED", json{{"n", n}, {"ballast", std::string(250'000, 'x')}}.dump());
+        fates.push_back(bus.deliver({.subject = "sys.job.result",
+                                     .payload = engine::wire::serialise(engine::wire::make_packet(
+                                         result_of(job, cap::JOB_STATUS_SUCCEEDED), "", "w1", clock.now()))}));
+    }
+    std::size_t changes = 0;
+    redis.on_executed([&](const RedisCommand& command) { changes += is_commit(command) ? 1 : 0; });
+    slow_redis.latency = 5ms;
+    loop.run_for(5s);
+    EXPECT_TRUE(std::ranges::all_of(fates, [](const Fate& fate) { return fate->acked(); }));
+    EXPECT_EQ(document("run-1").at("steps").at("each").at("output"), items);
+    EXPECT_GE(changes, 5u) << "five of them are more than a mebibyte";
+    EXPECT_LE(changes, 8u);
+}
+
+TEST_F(Workflows, ARunThatAnotherHasBegunFailsTheStepThatWouldBeginIt) {
+    put({{"s", {{"type", "subworkflow"}, {"input", {{"workflow_id", "wf-2"}}}}}});
+    put({{"x", worker()}}, {{"id", "wf-2"}});
+    boot_engine();
+    store_run("run-1.s.1", json::object(), "wf-2");
+    wake("run-1.s.1");
+    begin("run-1");
+    loop.run_for(20s);
+    EXPECT_EQ(status("run-1", "s"), "failed");
+    EXPECT_EQ(document("run-1").at("steps").at("s").at("error").at("message"),
+              "there is a run run-1.s.1 already, and this step has not begun it");
+    EXPECT_EQ(status("run-1.s.1"), "running") << "it is left alone";
 }
 
 TEST_F(Workflows, ACancelledRunIsCancelledAtOnceAndItsJobsUntilTheyEnd) {

@@ -66,10 +66,13 @@ else
   redis.call('ZREM', timers, member)
 end
 
+local is_taken = false
 for_all(args.children, 4, function(child, its_workflow, org, document)
   if redis.call('SET', run_key(child), document, 'NX') then
     index_run(child, its_workflow, org, 'pending', '', at)
     redis.call('ZADD', 'lockstep:wf:asked', at, child)
+  else
+    is_taken = true
   end
 end)
 for_all(args.asked, 2, function(other, what)
@@ -78,6 +81,8 @@ for_all(args.asked, 2, function(other, what)
 end)
 if args.asks_done then redis.call('LTRIM', wf_key('asks', run), args.asks_done, -1) end
 if redis.call('EXISTS', wf_key('asks', run)) == 0 then redis.call('ZREM', 'lockstep:wf:asked', run) end
+-- Whose it is the next visit sees, and no message brings one.
+if is_taken then redis.call('ZADD', 'lockstep:wf:asked', at, run) end
 
 if args.reopened then
   redis.call('ZREM', 'lockstep:wf:ended', member)
