@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "engine/store/keys.h"
 #include "engine/wire/messages.h"
@@ -63,6 +64,31 @@ TEST_F(DeploymentTest, OutputsAreWhatTheWorkersMade) {
     world->add_worker("w1", {"--exec", "tr a-z A-Z"});
     EXPECT_EQ(world->ctl({"submit", "--id", "J", "--payload", "hello", "--wait", "--wait-for", "20s"}).exit_code, 0);
     EXPECT_EQ(world->ctl({"result", "J"}).text, "HELLO");
+}
+
+TEST_F(DeploymentTest, APayloadIsAnyBytesAndIdentifiersAreStoredTrimmed) {
+    world->add_scheduler();
+    world->add_worker("w1", {"--echo"});
+    const std::string bytes("caf\xe9 \0\x1f\x8b \xff\n", 11);
+    using Words = std::vector<std::string>;
+    const auto file = world->folder() / "payload";
+    std::ofstream(file, std::ios::binary) << bytes;
+    for (const Words& more : {Words{}, Words{"--publish-only"}}) {
+        const std::string job = more.empty() ? "J" : "P";
+        Words line{"submit", "--id", " " + job + "\t", "--payload-file", file.string()};
+        line.insert(line.end(), more.begin(), more.end());
+        EXPECT_EQ(world->ctl(line).text, job + "\n");
+        EXPECT_EQ(world->ctl({"status", job, "--wait", "--wait-for", "20s"}).exit_code, 0);
+        EXPECT_EQ(world->ctl({"result", job}).text, bytes);
+    }
+    for (const Words& wrong : {Words{"--id", "d\xff"}, Words{"--tenant", "\xff"}, Words{"--label", "k=\xff"}}) {
+        Words line{"submit", "--payload", "1"};
+        line.insert(line.end(), wrong.begin(), wrong.end());
+        const auto told = world->ctl(line);
+        EXPECT_EQ(told.exit_code, 2);
+        EXPECT_NE(told.text.find(wrong.front() + ": expected UTF-8"), std::string::npos) << told.text;
+    }
+    EXPECT_EQ(world->states()["PENDING"], 0);
 }
 
 TEST_F(DeploymentTest, AKilledReplicaLosesNothing) {

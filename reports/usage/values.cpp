@@ -39,7 +39,8 @@ Option Option::bytes() const {
     return *this;
 }
 
-Option Option::identifier() const { return Option(option_->check(CLI::Validator(identifier_mistake, ""))); }
+/// A transformation: what only checks is given a copy, and the blanks would stay.
+Option Option::identifier() const { return Option(option_->transform(CLI::Validator(identifier_mistake, ""))); }
 
 Option Option::real_range(double least, double most) const {
     // Not a number lies in no range, which a comparison with the bounds alone would not notice.
