@@ -26,6 +26,7 @@ public:
 
     std::vector<OutlinedStep> outline() {
         find_children();
+        find_what_is_waited_for();
         rank_all();
         list("", {});
         return std::move(steps_);
@@ -60,27 +61,45 @@ private:
         return levels;
     }
 
-    void rank_all() {
-        for (std::size_t round = 0; round < records_.size(); ++round) {
-            bool changed = false;
-            for (const auto& [key, record] : records_) {
-                int rank = 0;
-                for (const std::string& before : waits_for(key)) rank = std::max(rank, ranks_[before] + 1);
-                rank = std::min(rank, static_cast<int>(records_.size()));
-                changed = changed || rank != ranks_[key];
-                ranks_[key] = rank;
-            }
-            if (!changed) break;
-        }
+    void find_what_is_waited_for() {
+        if (!definition_.is_object()) return;
+        for (const auto& [key, step] : definition_.items())
+            for (const json& one : engine::at_path(step, "depends_on"))
+                if (one.is_string()) waits_for_[key].push_back(one.get<std::string>());
+        for (const auto& [key, step] : definition_.items())
+            if (const std::string handler = text_at(step, "on_error"); !handler.empty())
+                waits_for_[handler].push_back(key);
     }
-    [[nodiscard]] std::vector<std::string> waits_for(const std::string& key) const {
-        std::vector<std::string> before;
-        for (const json& one : engine::at_path(defined(key), "depends_on"))
-            if (one.is_string()) before.push_back(one.get<std::string>());
-        if (definition_.is_object())
-            for (const auto& [other, step] : definition_.items())
-                if (text_at(step, "on_error") == key) before.push_back(other);
-        return before;
+
+    /// One more than the highest of what it waits for. Each is ranked once all of these are; what waits for itself comes last.
+    void rank_all() {
+        const int most = static_cast<int>(records_.size());
+        std::map<std::string, std::vector<std::string>> waiting;
+        std::map<std::string, std::size_t> unranked;
+        std::vector<std::string> ready;
+        for (const auto& [key, record] : records_) {
+            std::size_t before = 0;
+            for (const std::string& other : waits_for_[key]) {
+                if (!records_.contains(other)) {
+                    ranks_[key] = 1;
+                    continue;
+                }
+                waiting[other].push_back(key);
+                ++before;
+            }
+            if (before == 0) ready.push_back(key);
+            unranked[key] = before;
+        }
+        while (!ready.empty()) {
+            const std::string key = std::move(ready.back());
+            ready.pop_back();
+            for (const std::string& next : waiting[key]) {
+                ranks_[next] = std::max(ranks_[next], ranks_[key] + 1);
+                if (--unranked[next] == 0) ready.push_back(next);
+            }
+        }
+        for (const auto& [key, before] : unranked)
+            if (before > 0) ranks_[key] = most;
     }
     [[nodiscard]] const json& defined(const std::string& key) const {
         static const json kNothing;
@@ -101,7 +120,7 @@ private:
             OutlinedStep step;
             step.key = keys[i];
             if (const json* record = records_.at(keys[i])) step.record = *record;
-            step.after = waits_for(keys[i]);
+            step.after = waits_for_[keys[i]];
             step.rank = ranks_[keys[i]];
             step.last = last_above;
             step.last.push_back(i + 1 == keys.size());
@@ -114,6 +133,7 @@ private:
     const json& definition_;
     std::map<std::string, const json*> records_;  // null: it has not begun
     std::map<std::string, std::vector<std::string>> children_;
+    std::map<std::string, std::vector<std::string>> waits_for_;
     std::map<std::string, int> ranks_;
     std::vector<OutlinedStep> steps_;
 };

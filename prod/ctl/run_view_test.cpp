@@ -84,6 +84,19 @@ TEST(RunView, AnEndedRunSaysHowLongItTookAndWhatWentWrong) {
     EXPECT_NE(drawn.find("  pay         skipped    each has failed\n"), std::string::npos) << drawn;
 }
 
+// Ranking them by rounds over all steps took minutes for as many.
+TEST(RunView, ALongChainIsDrawnAtOnceWhateverItsSteps) {
+    constexpr int kSteps = 3'000;
+    json steps = json::object();
+    const auto name = [](int n) { return "s" + std::to_string(100'000 - n); };
+    for (int n = 0; n < kSteps; ++n)
+        steps[name(n)] = {{"depends_on", n == 0 ? json::array() : json::array({name(n - 1)})}};
+    const std::string drawn = draw_run({{"id", "r"}}, {{"steps", steps}}, kNow, RunStyle::plain);
+    std::size_t place = 0;
+    for (int n = 0; n < kSteps && place != std::string::npos; ++n) place = drawn.find("\n  " + name(n) + " ", place);
+    EXPECT_NE(place, std::string::npos);
+}
+
 // A gateway of the reference writes documents, too, and nobody checks them.
 TEST(RunView, MakesSomethingOfAnyDocument) {
     EXPECT_EQ(draw_run(json::object(), json(), kNow, RunStyle::plain), "    \n");
