@@ -322,7 +322,7 @@ private:
             address("SCHEDULER_METRICS_ADDR", settings_.metrics_address, "SCHEDULER_METRICS_PUBLIC");
         duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace);
         settings_.redis_may_evict = flag("LOCKSTEP_REDIS_MAY_EVICT");
-        count("LOCKSTEP_REPLICAS", "replica", settings_.replicas);
+        count("LOCKSTEP_REPLICAS", settings_.replicas);
         std::array<char, 256> host{};
         const bool named = gethostname(host.data(), host.size() - 1) == 0 && host[0] != '\0';
         settings_.instance_id = env_.get_or("CORDUM_INSTANCE_ID", "");

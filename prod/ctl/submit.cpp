@@ -195,7 +195,7 @@ engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& req
 
     const std::string_view word = reply.value().at(0).text();
     const std::string holder(reply.value().at(1).text());
-    const std::int64_t age = reply.value().at(2).integer_or(0);
+    const engine::Duration age = engine::bounded(std::chrono::milliseconds(reply.value().at(2).integer_or(0)));
     recorded.to_publish = word.empty() || word == "freed" || word == "OK";
     if (word == "job") {
         // An earlier attempt of this very submission is no other one.
@@ -205,23 +205,22 @@ engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& req
         // Whoever submitted it may have died before it was published; once somebody has it in hand, there is nothing left to do.
         recorded.to_publish = holder == to_string(engine::JobState::pending);
     } else if (word == "freed") {
-        recorded.so_far.of_key =
-            fmt::format(" (the idempotency key was reserved {} ago for job {}, which was never recorded)",
-                        length(std::chrono::milliseconds(age)), holder);
+        recorded.so_far.of_key = fmt::format(
+            " (the idempotency key was reserved {} ago for job {}, which was never recorded)", length(age), holder);
     } else if (word == "key" || word == "expired") {
         recorded.so_far.existing = holder;
         recorded.so_far.record_expired = word == "expired";
         recorded.so_far.of_key =
-            word == "key" ? std::string(" (submitted earlier under this idempotency key)")
-                          : fmt::format(" (submitted {} ago under this idempotency key; its record has expired)",
-                                        length(std::chrono::milliseconds(age)));
+            word == "key"
+                ? std::string(" (submitted earlier under this idempotency key)")
+                : fmt::format(" (submitted {} ago under this idempotency key; its record has expired)", length(age));
     } else if (word == "reserved") {
         co_return ends(Fate::not_stored,
                        fmt::format("the idempotency key \"{}\" was reserved {} ago for job {}, which is not recorded "
                                    "yet: whoever submits that one may still be at it. Try again in {}: then the key "
                                    "names a job that is there, or is free",
-                                   options_.idempotency_key, length(std::chrono::milliseconds(age)), holder,
-                                   length(kReservation + std::chrono::seconds(1) - std::chrono::milliseconds(age))));
+                                   options_.idempotency_key, length(age), holder,
+                                   length(kReservation + std::chrono::seconds(1) - age)));
     }
     co_return recorded;
 }
