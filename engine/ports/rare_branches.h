@@ -119,9 +119,12 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "two_tenants_in_store",
     "undecodable_summed_up",
     "unheard_results_unknown",
+    "waited_too_long_for_capacity",
     "waits_for_approval_without_policy",
+    "waits_for_capacity",
     "warm_start",
     "woken_for_a_slot",
+    "worker_full",
     "wrong_typed_key",
 });
 

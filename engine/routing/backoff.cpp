@@ -19,4 +19,17 @@ Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& 
     return std::min(grown + jitter, tunables.backoff_max);
 }
 
+Duration time_of_all_tries(const Tunables& tunables) {
+    Duration sum{};
+    Duration delay = std::min(tunables.backoff_base, tunables.backoff_max);
+    std::int64_t left = tunables.max_scheduling_retries;
+    for (; left > 0 && delay > Duration{0} && delay < tunables.backoff_max; --left) {
+        sum += delay;
+        delay = delay > tunables.backoff_max / 2 ? tunables.backoff_max : 2 * delay;
+    }
+    constexpr Duration kLongest = std::chrono::hours{24 * 3650};
+    if (delay <= Duration{0} || left <= 0) return sum;
+    return left > (kLongest - sum) / delay ? kLongest : sum + left * delay;
+}
+
 }  // namespace lockstep::engine

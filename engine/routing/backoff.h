@@ -10,4 +10,7 @@ namespace lockstep::engine {
 /// `attempt` = earlier tries; a negative one counts as none.
 [[nodiscard]] Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& entropy);
 
+/// How long `max_scheduling_retries` tries take, without jitter.
+[[nodiscard]] Duration time_of_all_tries(const Tunables& tunables);
+
 }  // namespace lockstep::engine

@@ -61,6 +61,14 @@ TEST_F(Backoff, IsNeverNegativeWhereTheJitterIsLongerThanTheLongestDelay) {
     EXPECT_TRUE(zero && more);
 }
 
+TEST_F(Backoff, AllTriesTogetherTakeTheSumOfTheirDelays) {
+    EXPECT_EQ(time_of_all_tries(tunables), 1381s);
+    tunables.max_scheduling_retries = 3;
+    EXPECT_EQ(time_of_all_tries(tunables), 7s);
+    tunables.backoff_base = 0s;
+    EXPECT_EQ(time_of_all_tries(tunables), 0s);
+}
+
 TEST_F(Backoff, ANegativeTryCountsAsNone) {
     EXPECT_LT(delay(-5), 1500ms);
     EXPECT_GE(delay(-5), 1s);

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <vector>
 
 #include "engine/wire/messages.h"
@@ -161,16 +163,101 @@ tl::expected<WorkerId, NoPick> best_of_all(const std::vector<std::string>& pools
 
 }  // namespace
 
+bool too_busy(const Worker& worker, const Tunables& tunables) {
+    // Not "at least the limit": a load that is not a number must not look like an idle worker.
+    return !(worker.cpu_load < static_cast<float>(tunables.overload_cpu) &&
+             worker.gpu_utilization < static_cast<float>(tunables.overload_gpu));
+}
+
+std::optional<std::int64_t> slots_of(const Worker& worker, const Tunables& tunables) {
+    if (worker.max_parallel_jobs <= 0) return std::nullopt;
+    // As `overloaded` compares, in 32-bit floats: the product may be off by one either way.
+    const auto limit = static_cast<float>(tunables.overload_utilization);
+    const auto all = static_cast<float>(worker.max_parallel_jobs);
+    auto slots = static_cast<std::int64_t>(std::clamp(all * limit, 1.0F, 1e9F));
+    while (slots > 1 && static_cast<float>(slots - 1) / all >= limit) --slots;
+    while (slots < 1'000'000'000 && static_cast<float>(slots) / all < limit) ++slots;
+    return slots;
+}
+
+std::optional<std::int64_t> countable_slots(const Worker& worker, const Tunables& tunables) {
+    const auto slots = slots_of(worker, tunables);
+    if (!slots) return slots;
+    const std::int64_t counted = std::max(worker.most_in_flight, worker.most_in_flight_before);
+    const std::int64_t others = std::max<std::int64_t>(0, worker.active_jobs - counted);
+    return std::max<std::int64_t>(0, *slots - others);
+}
+
+std::string Demand::queue() const {
+    std::string name = fmt::format("{};", pools.size());
+    for (const std::string& pool : pools) name += fmt::format("{}:{}", pool.size(), pool);
+    for (const auto& [key, value] : labels) name += fmt::format("{}:{}{}:{}", key.size(), key, value.size(), value);
+    return name + ".";
+}
+
+std::optional<Demand> Demand::of_queue(std::string_view name) {
+    const auto number_up_to = [&name](char end) -> std::optional<std::size_t> {
+        std::size_t number = 0;
+        const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+        if (error != std::errc{} || stop == name.data() + name.size() || *stop != end) return std::nullopt;
+        name.remove_prefix(static_cast<std::size_t>(stop - name.data()) + 1);
+        return number;
+    };
+    const auto pools = number_up_to(';');
+    std::vector<std::string> texts;
+    while (pools && !name.empty() && name != ".") {
+        const auto length = number_up_to(':');
+        if (!length || *length > name.size()) return std::nullopt;
+        texts.emplace_back(name.substr(0, *length));
+        name.remove_prefix(*length);
+    }
+    if (!pools || name != "." || *pools > texts.size() || (texts.size() - *pools) % 2 != 0) return std::nullopt;
+    Demand demand;
+    for (std::size_t i = *pools; i < texts.size(); i += 2) demand.labels.emplace_back(texts[i], texts[i + 1]);
+    texts.resize(*pools);
+    demand.pools = std::move(texts);
+    return demand;
+}
+
+bool Demand::met_by(const Worker& worker) const {
+    return std::ranges::binary_search(pools, worker.pool) && std::ranges::all_of(labels, [&worker](const auto& label) {
+               const auto carried = worker.labels.find(label.first);
+               return carried != worker.labels.end() && carried->second == label.second;
+           });
+}
+
+Demand demand_of(const cap::JobRequest& request, const RoutingTable& table) {
+    Demand demand;
+    if (auto pools = eligible_pools(request, table)) demand.pools = std::move(*pools);
+    std::ranges::sort(demand.pools);
+    demand.pools.erase(std::unique(demand.pools.begin(), demand.pools.end()), demand.pools.end());
+    for (const auto& [name, value] : request.labels())
+        if (constrains_placement(name)) demand.labels.emplace_back(name, value);
+    std::ranges::sort(demand.labels);
+    return demand;
+}
+
+std::vector<const Worker*> fitting_workers(const Demand& demand, const Registry& registry, MonoTime now,
+                                           std::size_t most) {
+    std::vector<const Worker*> found;
+    for (const std::string& pool : demand.pools) {
+        const LoadIndex::Order* order = registry.by_load().of_pool(pool);
+        if (order == nullptr) continue;
+        for (const LoadIndex::Place& place : *order) {
+            if (found.size() >= most) return found;
+            if (Registry::alive(*place.worker, now) && demand.met_by(*place.worker)) found.push_back(place.worker);
+        }
+    }
+    return found;
+}
+
 bool overloaded(const Worker& worker, const Tunables& tunables) {
     if (worker.max_parallel_jobs > 0) {
         const float used = static_cast<float>(assumed_active(worker, tunables.routing_inflight_correction)) /
                            static_cast<float>(worker.max_parallel_jobs);
         if (used >= static_cast<float>(tunables.overload_utilization)) return true;
     }
-    // Not "at least the limit": a load that is not a number must not look like an idle worker.
-    const bool has_room = worker.cpu_load < static_cast<float>(tunables.overload_cpu) &&
-                          worker.gpu_utilization < static_cast<float>(tunables.overload_gpu);
-    return !has_room;
+    return too_busy(worker, tunables);
 }
 
 tl::expected<WorkerId, NoPick> pick_worker(const cap::JobRequest& request, const RoutingTable& table,

@@ -317,5 +317,56 @@ RC_GTEST_PROP(Pick, NeverAnUnfitWorkerAndNeverAMoreLoadedOne, ()) {
         RC_ASSERT(chosen->score < other.score || (chosen->score == other.score && picked->text() <= other.id));
 }
 
+TEST(Slots, AreTheFewestJobsWithWhichAWorkerIsOverloaded) {
+    Worker worker;
+    Tunables tunables;
+    EXPECT_FALSE(slots_of(worker, tunables)) << "it sets no limit";
+    for (const double utilization : {0.1, 0.5, 0.9, 0.95, 1.0, 1.5}) {
+        tunables.overload_utilization = utilization;
+        for (worker.max_parallel_jobs = 1; worker.max_parallel_jobs <= 300; ++worker.max_parallel_jobs) {
+            const auto slots = static_cast<std::int32_t>(slots_of(worker, tunables).value_or(0));
+            worker.active_jobs = slots;
+            EXPECT_TRUE(overloaded(worker, tunables)) << worker.max_parallel_jobs << " at " << utilization;
+            worker.active_jobs = slots - 1;
+            EXPECT_TRUE(slots == 1 || !overloaded(worker, tunables))
+                << worker.max_parallel_jobs << " at " << utilization;
+        }
+    }
+}
+
+TEST(Slots, JobsThatAWorkerHasFromElsewhereLeaveFewer) {
+    Worker worker;
+    worker.max_parallel_jobs = 8;
+    worker.active_jobs = 5;
+    EXPECT_EQ(countable_slots(worker, Tunables{}), 3) << "the store has counted none";
+    worker.most_in_flight_before = 4;
+    EXPECT_EQ(countable_slots(worker, Tunables{}), 7);
+    worker.most_in_flight = 6;
+    EXPECT_EQ(countable_slots(worker, Tunables{}), 8);
+    worker.active_jobs = 100;
+    EXPECT_EQ(countable_slots(worker, Tunables{}), 0);
+}
+
+RC_GTEST_PROP(DemandProperty, ItsQueueNamesItAndNoOther, ()) {
+    const auto drawn = [] {
+        Demand demand;
+        demand.pools = *rc::gen::container<std::vector<std::string>>(rc::gen::string<std::string>());
+        demand.labels = *rc::gen::arbitrary<std::vector<std::pair<std::string, std::string>>>();
+        return demand;
+    };
+    const Demand one = drawn();
+    const Demand other = drawn();
+    const auto read = Demand::of_queue(one.queue());
+    RC_ASSERT(read.has_value());
+    RC_ASSERT(read->pools == one.pools && read->labels == one.labels);
+    RC_ASSERT((one.queue() == other.queue()) == (one.pools == other.pools && one.labels == other.labels));
+    RC_ASSERT(!other.queue().starts_with(one.queue()) || one.queue() == other.queue());
+}
+
+TEST(Demand, WhatIsNoNameOfAQueueIsRefused) {
+    for (const char* name : {"", ".", "1;", "1;7:default", "2;7:default.", "1;9:default.", "1;7:default4:zone.", "x;."})
+        EXPECT_FALSE(Demand::of_queue(name)) << name;
+}
+
 }  // namespace
 }  // namespace lockstep::engine

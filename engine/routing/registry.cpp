@@ -1,6 +1,7 @@
 #include "engine/routing/registry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/runtime/invariant.h"
 #include "engine/wire/heartbeat_bounds.h"
@@ -57,6 +58,8 @@ std::string_view Registry::on_heartbeat(const cap::Heartbeat& heartbeat, MonoTim
     worker.heard = true;
     worker.sent_since_heartbeat = 0;
     worker.ended_since_heartbeat = 0;
+    worker.heartbeat_at = now;
+    worker.most_in_flight_before = std::exchange(worker.most_in_flight, 0);
     worker.has_heartbeat = true;
     by_load_.add(worker);
     require_room();
@@ -92,6 +95,7 @@ bool Registry::hydrate(Worker worker, MonoTime alive_until, MonoTime now) {
     known = std::move(worker);
     known.alive_until = alive_until;
     known.has_heartbeat = true;
+    known.heartbeat_at = now;
     known.heard = false;
     by_load_.add(known);
     require_room();
@@ -114,6 +118,19 @@ void Registry::note_dispatch(const WorkerId& worker) {
 void Registry::forget_dispatch(const WorkerId& worker) {
     change_load(worker,
                 [](Worker& known) { known.sent_since_heartbeat = std::max(0, known.sent_since_heartbeat - 1); });
+}
+
+void Registry::note_in_flight(const WorkerId& worker, std::int64_t jobs) {
+    const auto entry = workers_.find(worker);
+    if (entry != workers_.end()) entry->second.most_in_flight = std::max(entry->second.most_in_flight, jobs);
+}
+
+void Registry::note_full(const WorkerId& worker, std::int64_t slots) {
+    change_load(worker, [slots](Worker& known) {
+        const std::int64_t missing = slots - assumed_active(known, true);
+        if (missing > 0)
+            known.sent_since_heartbeat += static_cast<std::int32_t>(std::min<std::int64_t>(missing, 1'000'000));
+    });
 }
 
 void Registry::note_end(const WorkerId& worker) {

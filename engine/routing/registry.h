@@ -41,6 +41,10 @@ public:
     void note_dispatch(const WorkerId& worker);
     /// A dispatch that was taken back before it left.
     void forget_dispatch(const WorkerId& worker);
+    /// The store has counted the jobs that it knows the worker to have in flight.
+    void note_in_flight(const WorkerId& worker, std::int64_t jobs);
+    /// The store has refused the worker a job for that: it counts as having `slots` jobs at least, until its next heartbeat.
+    void note_full(const WorkerId& worker, std::int64_t slots);
     /// A job that the worker has ended: its place is free before the next heartbeat says so.
     void note_end(const WorkerId& worker);
 
@@ -58,6 +62,16 @@ public:
         for (const auto& [id, worker] : workers_) {
             if (worker.heard && worker.has_heartbeat && alive(worker, now)) visit(worker);
         }
+    }
+    /// Calls `visit(worker)` for up to `most` routable workers in the order of their ids, from above `after` on, as long as it returns
+    /// true for those that count. The id of the last one, empty when there are no more.
+    template <class Visitor>
+    WorkerId for_some(const WorkerId& after, std::size_t most, MonoTime now, Visitor&& visit) const {
+        for (auto entry = workers_.upper_bound(after); entry != workers_.end(); ++entry) {
+            if (!entry->second.has_heartbeat || !alive(entry->second, now)) continue;
+            if (visit(entry->second) && --most == 0) return entry->first;
+        }
+        return {};
     }
     [[nodiscard]] RegistryStatistics statistics(MonoTime now) const;
     /// Forgets workers that are no longer alive.

@@ -30,6 +30,10 @@ struct Worker {
     std::int32_t sent_since_heartbeat = 0;
     /// Ends that this replica has heard of since then. Every replica hears of its share only, as it sends its share only.
     std::int32_t ended_since_heartbeat = 0;
+    MonoTime heartbeat_at{};
+    /// The most jobs in flight that the store has told this replica of since the last heartbeat, and between the two before.
+    std::int64_t most_in_flight = 0;
+    std::int64_t most_in_flight_before = 0;
     bool has_heartbeat = false;  // false: known by its handshake alone, alive but not routable
     bool heard = false;          // by this replica; false: what is known of it is from a snapshot
     std::string sdk_version;

@@ -10,6 +10,9 @@ namespace lockstep::engine {
 
 namespace {
 
+/// Workers that the store may refuse in one try before the job waits: each costs a call.
+constexpr int kFullMax = 16;
+
 /// With the fallback on, a job that finds no worker goes out on its own topic, for whoever listens there.
 bool falls_back_to_topic(const NoPick& none, const cap::JobRequest& request, const Tunables& tunables) {
     return tunables.topic_fallback && none.reason == DispatchReason::no_workers && request.topic().starts_with("job.");
@@ -19,10 +22,11 @@ bool falls_back_to_topic(const NoPick& none, const cap::JobRequest& request, con
 
 Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& lease, DispatchOrder& order,
                                                                   Disposition& disposition) {
-    while (true) {
+    for (int full = 0;;) {
         Clock& clock = replica_.ports.clock;
-        auto picked =
-            pick_worker(order.request, *replica_.routing, replica_.registry, replica_.tunables, clock.monotonic());
+        auto picked = pick(order);
+        if (picked && full > 0 && (full == kFullMax || !replica_.tunables.routing_inflight_correction))
+            picked = tl::unexpected(NoPick{DispatchReason::pool_overloaded, "each worker that was picked is full"});
         if (!picked && !falls_back_to_topic(picked.error(), order.request, replica_.tunables)) {
             disposition = co_await no_worker(lease, order, picked.error().reason, picked.error().detail);
             co_return std::nullopt;
@@ -41,12 +45,46 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
         const bool committed = co_await commit_dispatch(lease, order, chosen, disposition);
         if (!committed) {
             replica_.registry.forget_dispatch(chosen.worker);
-            co_return std::nullopt;
+            if (!chosen.full) co_return std::nullopt;
+            note_full(chosen.worker, chosen.in_flight);
+            ++full;
+            continue;
         }
         if (!gone_stale(chosen.worker)) co_return chosen;
         const bool pick_again = co_await take_back_from_stale(lease, order, chosen, disposition);
         if (!pick_again) co_return std::nullopt;
     }
+}
+
+tl::expected<WorkerId, NoPick> Dispatcher::pick(const DispatchOrder& order) const {
+    const MonoTime now = replica_.ports.clock.monotonic();
+    // A slot is kept free for the job there, whatever this replica has counted.
+    const Worker* handed = replica_.registry.find_routable(order.facts.handed, now);
+    if (handed != nullptr && !too_busy(*handed, replica_.tunables) &&
+        demand_of(order.request, *replica_.routing).met_by(*handed))
+        return handed->id;
+    return pick_worker(order.request, *replica_.routing, replica_.registry, replica_.tunables, now);
+}
+
+std::optional<SlotClaim> Dispatcher::claim_on(const WorkerId& worker, const DispatchOrder& order) const {
+    const MonoTime now = replica_.ports.clock.monotonic();
+    const Worker* known = replica_.registry.find_routable(worker, now);
+    if (known == nullptr) return std::nullopt;
+    return SlotClaim{.worker = worker,
+                     .slots = countable_slots(*known, replica_.tunables),
+                     .active = known->active_jobs,
+                     .age = now - known->heartbeat_at,
+                     .queue = demand_of(order.request, *replica_.routing).queue()};
+}
+
+void Dispatcher::note_full(const WorkerId& worker, std::int64_t in_flight) {
+    replica_.ports.log.reached("worker_full");
+    replica_.registry.note_in_flight(worker, in_flight);
+    const Worker* known = replica_.registry.find_routable(worker, replica_.ports.clock.monotonic());
+    if (known == nullptr) return;
+    // Those that it has from elsewhere may be fewer than this replica thought.
+    const auto slots = countable_slots(*known, replica_.tunables);
+    if (slots && *slots <= in_flight) replica_.registry.note_full(worker, *slots_of(*known, replica_.tunables));
 }
 
 bool Dispatcher::gone_stale(const WorkerId& worker) const {

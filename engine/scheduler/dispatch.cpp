@@ -29,6 +29,9 @@ void append(std::vector<std::pair<std::string, std::string>>& fields, std::strin
     fields.emplace_back(std::string(name), std::move(value));
 }
 
+/// Workers of which the store looks whether one has a free slot after all, when a job comes to wait.
+constexpr std::size_t kFittingMax = 16;
+
 constexpr std::size_t kCauseMax = 200;  // bytes: a detail may quote what a submitter wrote
 
 /// It may be lost meanwhile; then the fence holds.
@@ -85,10 +88,15 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     commit.release_lock = true;
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
-    if (worth_another_try(reason)) {
-        const Duration delay = backoff(order.facts);
-        commit.add_attempts = 1;
-        commit.next_attempt = delay;
+    const bool over = waited_too_long(order.facts, reason);
+    if (worth_another_try(reason) && !over) {
+        Duration delay{};
+        const bool waits = wait_for_capacity(commit, order, reason);
+        if (!waits) {
+            delay = backoff(order.facts);
+            commit.add_attempts = 1;
+            commit.next_attempt = delay;
+        }
         commit.deadline_ms = run_time_limit_ms(order.decision);
         note_cause(commit, to_string(reason), detail);
         // The tenant's limit comes first: what waits for it uses up no tries.
@@ -99,7 +107,14 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
         if (counted.value().tenant_full) co_return tenant_full(counted.value().in_line);
         if (counted.value().kind != Committed::Kind::ok)
             co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
-        co_return Disposition::postponed(delay);
+        if (!waits) co_return Disposition::postponed(delay);
+        replica_.ports.log.reached("waits_for_capacity");
+        co_return Disposition::stands_in_line();
+    }
+    if (over) {
+        replica_.ports.log.reached("waited_too_long_for_capacity");
+        detail = fmt::format("it has waited for {} for a worker with a free slot: {}",
+                             format_duration(order.facts.waited), detail);
     }
     commit.walk = {JobState::failed};
     commit.settles_message = true;
@@ -115,6 +130,29 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     }
     co_await dead_letters_.announce(letter);
     co_return Disposition::done();
+}
+
+bool Dispatcher::waited_too_long(const JobFacts& facts, DispatchReason reason) const {
+    if (facts.queue.empty()) return false;
+    const Tunables& tunables = replica_.tunables;
+    if (reason == DispatchReason::no_workers) return facts.unserved >= time_of_all_tries(tunables);
+    return reason == DispatchReason::pool_overloaded && tunables.data_ttl > Duration{0} &&
+           facts.waited >= tunables.data_ttl;
+}
+
+bool Dispatcher::wait_for_capacity(Commit& commit, const DispatchOrder& order, DispatchReason reason) {
+    // A job on its way from a queue comes back to it, whatever it finds.
+    const bool on_its_way = !order.facts.queue.empty();
+    if (reason != DispatchReason::pool_overloaded && !on_its_way) return false;
+    const Demand demand = demand_of(order.request, *replica_.routing);
+    commit.queue = demand.pools.empty() ? order.facts.queue : demand.queue();
+    for (const Worker* worker :
+         fitting_workers(demand, replica_.registry, replica_.ports.clock.monotonic(), kFittingMax)) {
+        const auto slots = slots_of(*worker, replica_.tunables);
+        if (slots && !too_busy(*worker, replica_.tunables))
+            commit.fitting += fmt::format("{} {} ", worker->id.text(), *slots);
+    }
+    return true;
 }
 
 void Dispatcher::note_cause(Commit& commit, std::string_view reason, const std::string& detail) {
@@ -192,6 +230,8 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
         order.held_back = std::move(commit);
         co_return true;
     }
+    // What has been sent already can be refused no slot.
+    commit.slot = claim_on(chosen.worker, order);
     auto committed = co_await replica_.store.commit(lease, std::move(commit));
     if (committed.kind() == OutcomeKind::unknown) {
         // Nobody else can begin a dispatch while the lease holds: the number tells whether this one did.
@@ -214,11 +254,23 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
             INVARIANT(committed.value().dispatch == chosen.dispatch, "dispatch {} of job {} was committed as {}",
                       chosen.dispatch, lease.job(), committed.value().dispatch);
             chosen.committed_at = committed.value().at;
+            if (committed.value().in_flight > 0)
+                replica_.registry.note_in_flight(chosen.worker, committed.value().in_flight);
             co_return true;
         case Committed::Kind::lost: disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy); break;
         case Committed::Kind::refused:
             if (committed.value().tenant_full) {
                 disposition = tenant_full(committed.value().in_line);
+                break;
+            }
+            if (committed.value().worker_full) {
+                chosen.full = true;
+                chosen.in_flight = committed.value().in_flight;
+                break;
+            }
+            if (committed.value().others_wait) {
+                disposition = co_await no_worker(lease, order, DispatchReason::pool_overloaded,
+                                                 "jobs that came earlier wait for a worker with a free slot");
                 break;
             }
             // Cancelled, or moved by somebody without the lock: the next look at it decides.

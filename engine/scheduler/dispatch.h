@@ -15,7 +15,7 @@
 
 #include "engine/announce/dead_letters.h"
 #include "engine/bus/disposition.h"
-#include "engine/routing/reason.h"
+#include "engine/routing/pick.h"
 #include "engine/scheduler/replica.h"
 
 namespace lockstep::engine {
@@ -56,7 +56,9 @@ private:
         std::string subject;
         StreamPlace floor;  // learnt before the commit
         DispatchNumber dispatch;
-        WallTime committed_at{};  // by Redis' clock
+        WallTime committed_at{};     // by Redis' clock
+        bool full = false;           // the store has refused it: the worker has as many jobs in flight as it may have,
+        std::int64_t in_flight = 0;  // these
     };
     enum class Sent : std::uint8_t { stored, not_sent, unknown };
     struct Sending {
@@ -68,12 +70,21 @@ private:
     /// have outlived its last heartbeat. Nothing with `disposition` set.
     [[nodiscard]] Task<std::optional<Chosen>> choose_worker(JobLease& lease, DispatchOrder& order,
                                                             Disposition& disposition);
+    [[nodiscard]] tl::expected<WorkerId, NoPick> pick(const DispatchOrder& order) const;
+    /// How the store counts the worker's jobs; nothing where there is no such worker.
+    [[nodiscard]] std::optional<SlotClaim> claim_on(const WorkerId& worker, const DispatchOrder& order) const;
+    /// A worker was full: counts what the store says, and looks for another one.
+    void note_full(const WorkerId& worker, std::int64_t in_flight);
     [[nodiscard]] bool gone_stale(const WorkerId& worker) const;
     /// Undoes a dispatch that was not sent; whether there may be another pick. If not, `disposition` is set.
     [[nodiscard, gnu::noinline]] Task<bool> take_back_from_stale(JobLease& lease, DispatchOrder& order,
                                                                  const Chosen& chosen, Disposition& disposition);
     [[nodiscard, gnu::noinline]] Task<Disposition> no_worker(JobLease& lease, const DispatchOrder& order,
                                                              DispatchReason reason, std::string detail);
+    /// Whether the job has waited for capacity for as long as it may, or nobody has served its queue for too long.
+    [[nodiscard]] bool waited_too_long(const JobFacts& facts, DispatchReason reason) const;
+    /// Has the job wait for a worker with a free slot: no try is counted. False: nothing is to be waited for, or no longer.
+    [[nodiscard]] bool wait_for_capacity(Commit& commit, const DispatchOrder& order, DispatchReason reason);
     /// Of this try, for the dead letter that may come of it.
     static void note_cause(Commit& commit, std::string_view reason, const std::string& detail);
     [[nodiscard]] Duration backoff(const JobFacts& facts);

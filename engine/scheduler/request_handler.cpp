@@ -350,12 +350,15 @@ Task<Disposition> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDec
                           "max_retries_exceeded"};
         co_return co_await end_job(lease, JobState::failed, std::move(letter), &decision);
     }
-    const bool may_wait = tenant_limit(decision) > 0 && !decision.granted;
-    std::string asked_about = may_wait ? wire::serialise(job.request) : std::string{};
-    if (decision.answer && decision.answer->has_constraints())
+    const bool may_wait = !decision.granted;
+    std::string asked_about;
+    if (decision.answer && decision.answer->has_constraints()) {
+        if (may_wait) asked_about = wire::serialise(job.request);
         apply_constraints(decision.answer->constraints(), job.request);
+    }
     DispatchOrder order{job.request, job.facts, decision, job.trace_id, job.since};
     const Disposition disposition = co_await dispatcher_.dispatch(lease, order);
+    if (disposition.in_line && may_wait && asked_about.empty()) asked_about = wire::serialise(job.request);
     if (disposition.in_line && may_wait)
         answers_.keep(lease.job(), {lease.token(), std::move(asked_about), job.asked, std::move(decision)},
                       replica_.ports.clock.monotonic() - replica_.tunables.policy_answer_max_age);

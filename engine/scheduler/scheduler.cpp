@@ -10,6 +10,7 @@
 #include "engine/reconcile/reconciler.h"
 #include "engine/rollback/rollbacks.h"
 #include "engine/runtime/scope.h"
+#include "engine/scheduler/capacity.h"
 #include "engine/scheduler/dispatch.h"
 #include "engine/scheduler/intake.h"
 #include "engine/scheduler/request_handler.h"
@@ -45,6 +46,7 @@ public:
           results_(replica_, dead_letters_, rollbacks_, scanner_),
           reconciler_(replica_, replica_.timeouts, replica_.leases, replica_.sweeps, dead_letters_, intake_),
           replayer_(replica_, replica_.store, replica_.sweeps, replica_.leases, dead_letters_, requests_),
+          capacity_(replica_),
           snapshots_(replica_, replica_.scripts, replica_.leases, replica_.registry, replica_.routing,
                      std::move(config.instance_id)),
           intake_(replica_, dead_letters_, requests_, results_, replayer_),
@@ -86,6 +88,7 @@ private:
     ResultHandler results_;
     Reconciler reconciler_;
     PendingReplayer replayer_;
+    Capacity capacity_;
     SnapshotWriter snapshots_;
     Intake intake_;
     Scope background_;
@@ -111,6 +114,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
 
     background_.spawn(reconciler_.run());
     background_.spawn(replayer_.run());
+    background_.spawn(capacity_.run());
     background_.spawn(rollbacks_.run());
     background_.spawn(scanner_.run());
     for (Intake::Stream& stream : intake_.streams()) background_.spawn(stream.pump.keep_alive());
@@ -162,6 +166,7 @@ Task<void> Scheduler::Parts::drain() {
     for (Intake::Stream& stream : intake_.streams()) stream.pump.wake();
     const MonoTime deadline = replica_.ports.clock.in(replica_.tunables.shutdown_grace);
     for (Intake::Stream& stream : intake_.streams()) co_await stream.pump.drain(deadline);
+    capacity_.stop();
     co_await replayer_.drain(deadline);
     co_await rollbacks_.drain(deadline);
     co_await scanner_.drain(deadline);

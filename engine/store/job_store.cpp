@@ -93,7 +93,11 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.foreign_request = !reply.at(21).text().empty();
     if (!reply.at(22).text().empty()) facts.deadline = wall_time(reply.at(22));
     facts.taken_up = wall_time(reply.at(23));
-    facts.first_received = !reply.at(24).text().empty();
+    if (const std::string_view handed = reply.at(25).text(); !handed.starts_with('.')) facts.handed = WorkerId(handed);
+    facts.queue = reply.at(26).text();
+    facts.waited = bounded(std::chrono::milliseconds(reply.at(27).integer_or(0)));
+    facts.unserved = bounded(std::chrono::milliseconds(reply.at(28).integer_or(0)));
+    facts.first_received = !reply.at(29).text().empty();
     return facts;
 }
 
@@ -129,6 +133,9 @@ Committed parse_committed(const RedisValue& reply) {
     committed.attempts = reply.at(2).integer_or(0);
     committed.dispatch = DispatchNumber(number(reply.at(3)));
     committed.tenant_full = reply.at(4).text() == "tenant_limit";
+    committed.worker_full = reply.at(4).text() == "worker_full";
+    committed.others_wait = reply.at(4).text() == "others_wait";
+    committed.in_flight = reply.at(10).integer_or(0);
     committed.in_line = reply.at(5).text() == "in_line";
     committed.at = wall_time(reply.at(7));
     return committed;
@@ -155,6 +162,10 @@ void require_whole(const JobLease& lease, const Commit& commit) {
     PRECONDITION(commit.add_attempts >= 0 && commit.tenant_limit >= 0,
                  "{} tries are added to job {}, and {} may be on their way", commit.add_attempts, job,
                  commit.tenant_limit);
+    PRECONDITION(!commit.slot || commit.begin_dispatch, "job {} takes a slot of {} without a dispatch", job,
+                 commit.slot->worker);
+    PRECONDITION(commit.queue.empty() || (commit.walk.empty() && commit.release_lock && !commit.next_attempt),
+                 "job {} waits for capacity and goes on", job);
     PRECONDITION(!commit.next_attempt || *commit.next_attempt >= Duration{0}, "job {} is due {} ns ago", job,
                  -commit.next_attempt->count());
 }
@@ -204,6 +215,7 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     }
     lease.begin(asked);
     news_.tell_of_woken(reply.value().at(15));
+    news_.tell_of_freed(reply.value().at(24));
     news_.tell_of_wrong_typed(reply.value().at(18));
     co_return std::optional<JobFacts>{parse_taken_up(reply.value())};
 }
@@ -283,6 +295,14 @@ std::vector<std::string> JobStore::commit_argv(const JobLease& lease, Commit& co
         arguments.number_or_zero("tenant_limit", commit.tenant_limit)
             .duration_or_zero("limit_delay_ms", tunables_.retry_delay_no_workers)
             .flag("stand_in_line", commit.stand_in_line);
+    if (commit.slot) {
+        arguments.text("worker", std::move(commit.slot->worker).text()).text("turns_of", std::move(commit.slot->queue));
+        if (commit.slot->slots)
+            arguments.number_or_zero("slots", *commit.slot->slots)
+                .number_or_zero("worker_active", commit.slot->active)
+                .duration_or_zero("worker_age_ms", commit.slot->age);
+    }
+    arguments.text("queue", std::move(commit.queue)).text("fitting", std::move(commit.fitting));
     if (commit.saga) add(std::move(*commit.saga), arguments);
     if (commit.begin_scan)
         arguments.text("scan_result", std::move(commit.begin_scan->result_json))
@@ -305,6 +325,7 @@ Task<Outcome<Committed>> JobStore::commit(JobLease& lease, Commit commit) {
     const Committed committed = parse_committed(reply.value());
     news_.tell_of_woken(reply.value().at(6));
     news_.tell_of_wrong_typed(reply.value().at(8));
+    news_.tell_of_freed(reply.value().at(9));
     if (commit.settles_message && committed.kind == Committed::Kind::ok && lease.message() != nullptr)
         lease.message()->standing = MessageMarks::Standing::handled;
     if (committed.kind == Committed::Kind::lost) {
@@ -321,6 +342,7 @@ Task<Outcome<Cancelled>> JobStore::cancel(JobId job) {
     if (!reply.applied()) co_return reply.failure_as<Cancelled>();
     news_.tell_of_woken(reply.value().at(2));
     news_.tell_of_wrong_typed(reply.value().at(3));
+    news_.tell_of_freed(reply.value().at(4));
     co_return Cancelled{parse_job_state(reply.value().at(0).text()), parse_job_state(reply.value().at(1).text())};
 }
 

@@ -63,6 +63,10 @@ struct JobFacts {
     bool first_received = false;            // take_up: no scheduler has handled it before
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
     PlaceInLine place = PlaceInLine::none;  // take_up
+    WorkerId handed;                        // take_up: the worker that keeps a slot free for it; empty: none does
+    std::string queue;                      // take_up: in which it waits for capacity; empty: it does not
+    Duration waited{};                      // take_up: for how long it has waited, where it waits for capacity
+    Duration unserved{};                    // take_up: for how long no live worker has fitted that queue
     Token placed_by;                        // take_up: the token of the handling that had it stand in line last
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
     std::string stored_request;
@@ -81,6 +85,15 @@ struct JobFacts {
 struct ScanMark {
     std::string result_json;  // the result as it was reported
     Duration hold{};          // how long nobody else looks at it
+};
+
+/// The worker that a dispatch goes to, as the registry knows it. The commit takes one of its slots, or is refused.
+struct SlotClaim {
+    WorkerId worker;
+    std::optional<std::int64_t> slots;  // jobs that it may have in flight; nothing = any number
+    std::int64_t active = 0;            // jobs that it reported last,
+    Duration age{};                     // so long ago
+    std::string queue;  // whose jobs go first, unless this one was called out of a queue; empty: none do
 };
 
 /// The writes of one step, applied together under the fence.
@@ -107,7 +120,11 @@ struct Commit {
     std::optional<Duration>
         next_attempt;               // from now; what looks for jobs that nobody handles leaves it alone until then
     std::int64_t tenant_limit = 0;  // refused while so many other jobs of the tenant are on their way; 0 = none
-    bool stand_in_line = false;     // who is refused for that waits until it is woken, unless it holds a slot already
+    std::optional<SlotClaim> slot;  // with `begin_dispatch`
+    std::string queue;  // without a change of state: the job waits for capacity in this queue, until it is woken
+    std::string
+        fitting;  // with `queue`: workers that might have had it, each with how many jobs it may have: "w 8 v 4"
+    bool stand_in_line = false;  // who is refused for that waits until it is woken, unless it holds a slot already
     std::vector<std::pair<std::string, std::string>> fields;  // of the job hash; an empty value deletes
 };
 
@@ -125,9 +142,12 @@ struct Committed {
     std::optional<JobState> state;  // now
     std::int64_t attempts = 0;
     DispatchNumber dispatch;
-    bool tenant_full = false;  // that is why it was refused
-    bool in_line = false;      // and it stands in line now
-    WallTime at{};             // when, by Redis' clock; of an ok
+    bool tenant_full = false;    // that is why it was refused
+    bool worker_full = false;    // or that: its worker has as many jobs in flight as it may have, `in_flight`
+    bool others_wait = false;    // or that: jobs that came earlier wait for capacity
+    std::int64_t in_flight = 0;  // at the worker of a SlotClaim, where it was counted; 0 = it was not
+    bool in_line = false;        // it waits now, for a slot of its tenant or for capacity
+    WallTime at{};               // when, by Redis' clock; of an ok
 };
 
 struct PendingScan {

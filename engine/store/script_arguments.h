@@ -30,7 +30,8 @@ inline constexpr std::string_view kScriptArguments[] = {
     "end_scan",            // given: the scan of the output is over
     "entry",               // of a saga's stack: what has been dealt with
     "expected_dispatch",   // the dispatch that the job must be at
-    "idempotency_key",     // key of Redis under which the request is known; with `idempotency_ttl_ms`
+    "fitting",          // workers that might have had the job, each with how many jobs it may have in flight: "w 8 v 4"
+    "idempotency_key",  // key of Redis under which the request is known; with `idempotency_ttl_ms`
     "idempotency_ttl_ms",  //
     "in_flight_mark",      // key of the mark of a message that is being handled; with `in_flight_ttl_ms`
     "in_flight_ttl_ms",    //
@@ -47,8 +48,10 @@ inline constexpr std::string_view kScriptArguments[] = {
     "of_tenant",           // whose entries are to be undone; not given: everybody's
     "others_after_ms",     // entries of others that have been met for so long are told of, too
     "output_record",       // verdict on the output, JSON
+    "pool",                // of the worker
     "processed_mark",      // key of the mark of a message that has been handled
     "processed_ttl_ms",    //
+    "queue",               // in which the job waits for capacity from now on
     "records_ttl_ms",      // of what is kept about a job
     "release_lock",        // given: the lock is released afterwards
     "replaces_ptr",        // what `result_ptr` is to replace
@@ -63,6 +66,7 @@ inline constexpr std::string_view kScriptArguments[] = {
     "scan_hold_ms",   // how long nobody but the committer looks at `scan_result`
     "scan_result",    // the result as it was reported: its output is still to be scanned
     "sequence",       // of a result, in the stream
+    "slots",          // jobs that `worker` may have in flight; not given: any number
     "sources",        // states that the first of `walk` may come from: ",A,B,"; the absent state is ",,"
     "stand_in_line",  // given: who is refused by `tenant_limit` stands in line, unless it holds a slot already
     "step",           // of a rollback: "take" the lock; or it is held, and `entry` is "used" or to be buried: "bury"
@@ -70,11 +74,14 @@ inline constexpr std::string_view kScriptArguments[] = {
     "tenant_limit",   // refused while as many other jobs of the tenant hold a slot; 0 = no limit
     "token",          // of the lock's holder
     "trace_id",       //
+    "turns_of",       // a queue that must be empty unless the job was called out of one
     "two_tenants",    // given: the fields of the request name two
     "unfenced",       // given: the token is not compared
     "wait_ms",        // how long a result waits for an earlier one
     "walk",           // states to go through: "A,B"
-    "worker",         // whose word a result is; not given: whoever's counts
+    "worker",  // whose word a result is, not given: whoever's counts; of a dispatch, whom it goes to; whose slots are handed on
+    "worker_active",  // jobs that it reported last
+    "worker_age_ms",  // how long ago
 };
 
 class ScriptArguments {

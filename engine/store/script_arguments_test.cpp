@@ -37,7 +37,8 @@ TEST(ScriptArguments, WhatSaysNothingIsNotGivenUnlessZeroSaysSomething) {
 TEST(ScriptArguments, TheScriptsReadTheseNamesAndNoOthers) {
     const StoreScripts scripts;
     std::set<std::string> read;
-    for (const RedisScript* script : {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.saga_next}) {
+    for (const RedisScript* script :
+         {&scripts.take_up, &scripts.take_lock, &scripts.commit, &scripts.saga_next, &scripts.hand_on}) {
         const std::string text(script->text());
         const std::regex name(R"(\bargs\.([a-z_]+))");
         for (std::sregex_iterator found(text.begin(), text.end(), name), end; found != end; ++found)

@@ -10,6 +10,7 @@
 #include "engine/store/scripts/claim_scans.lua.h"
 #include "engine/store/scripts/commit.lua.h"
 #include "engine/store/scripts/common.lua.h"
+#include "engine/store/scripts/hand_on.lua.h"
 #include "engine/store/scripts/index_page.lua.h"
 #include "engine/store/scripts/outbox_page.lua.h"
 #include "engine/store/scripts/overdue_page.lua.h"
@@ -25,6 +26,8 @@
 #include "engine/store/scripts/take_snapshot_lock.lua.h"
 #include "engine/store/scripts/take_up.lua.h"
 #include "engine/store/scripts/tenant_is_full.lua.h"
+#include "engine/store/scripts/tend_capacity.lua.h"
+#include "engine/store/scripts/tend_queue.lua.h"
 #include "engine/store/scripts/tend_tenant.lua.h"
 #include "engine/store/scripts/tick_lock.lua.h"
 #include "engine/store/scripts/time_out.lua.h"
@@ -60,6 +63,9 @@ StoreScripts::StoreScripts()
       replay_page(with_common("replay_page", scripts::kReplayPage)),
       tenant_is_full(with_common("tenant_is_full", scripts::kTenantIsFull)),
       tend_tenant(with_common("tend_tenant", scripts::kTendTenant)),
+      hand_on(with_common("hand_on", scripts::kHandOn)),
+      tend_capacity(with_common("tend_capacity", scripts::kTendCapacity)),
+      tend_queue(with_common("tend_queue", scripts::kTendQueue)),
       bus_guard_enter(with_common("bus_guard_enter", scripts::kBusGuardEnter)),
       time_out(with_common("time_out", scripts::kTimeOut)),
       saga_next(with_common("saga_next", scripts::kSagaNext)),

@@ -23,6 +23,9 @@ struct StoreScripts {
     RedisScript replay_page;
     RedisScript tenant_is_full;
     RedisScript tend_tenant;
+    RedisScript hand_on;
+    RedisScript tend_capacity;
+    RedisScript tend_queue;
     RedisScript bus_guard_enter;
     RedisScript time_out;
     RedisScript saga_next;

@@ -18,6 +18,11 @@ void StoreNews::tell_of_woken(const RedisValue& jobs) {
     for (std::string& job : texts(jobs)) listener_->wake(JobId(std::move(job)));
 }
 
+void StoreNews::tell_of_freed(const RedisValue& workers) {
+    if (slots_ == nullptr) return;
+    for (std::string& worker : texts(workers)) slots_->freed(WorkerId(std::move(worker)));
+}
+
 void StoreNews::tell_of_wrong_typed(const RedisValue& keys) {
     for (const std::string& key : texts(keys)) tell_of_wrong_typed(key);
 }

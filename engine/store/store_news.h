@@ -21,6 +21,14 @@ public:
     virtual void wake(JobId job) = 0;
 };
 
+/// Who hands free slots of workers on to jobs that wait for capacity: told at once, by whichever call has found one.
+class FreeSlots {
+public:
+    virtual ~FreeSlots() = default;
+    /// A job waits for capacity, and the worker may have a free slot.
+    virtual void freed(WorkerId worker) = 0;
+};
+
 class StoreNews {
 public:
     /// `clock` outlives it.
@@ -28,6 +36,8 @@ public:
 
     /// `listener` outlives its use; without one, woken jobs wait for a round through the tenants.
     void set_listener(WokenJobs* listener) { listener_ = listener; }
+    /// `slots` outlives its use; without it, slots wait for the next tick.
+    void set_slots(FreeSlots* slots) { slots_ = slots; }
     /// Both outlive its use. Without them, keys of a wrong type are left alone in silence.
     void report_to(Log& log, Metrics& metrics) {
         log_ = &log;
@@ -36,6 +46,8 @@ public:
 
     /// `jobs`: an array of ids.
     void tell_of_woken(const RedisValue& jobs);
+    /// `workers`: an array of ids.
+    void tell_of_freed(const RedisValue& workers);
     /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.
     void tell_of_wrong_typed(const RedisValue& keys);
     void tell_of_wrong_typed(const std::string& key);
@@ -43,6 +55,7 @@ public:
 private:
     Clock& clock_;
     WokenJobs* listener_ = nullptr;
+    FreeSlots* slots_ = nullptr;
     Log* log_ = nullptr;
     Metrics* metrics_ = nullptr;
     std::map<std::string, MonoTime> said_at_;  // of keys of a wrong type

@@ -11,6 +11,8 @@
 #include "engine/store/dead_letter.h"
 #include "engine/store/delays.h"
 #include "engine/store/keys.h"
+#include "engine/store/replies.h"
+#include "engine/store/script_arguments.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
@@ -127,6 +129,53 @@ Task<Outcome<TenantRound>> SweepStore::tend_tenant(TickLock lock, std::string af
     co_return TenantRound{false, std::string(tended.at(1).text()), !tended.at(2).text().empty()};
 }
 
+Task<Outcome<std::int64_t>> SweepStore::hand_on(FreeWorker worker) {
+    ScriptArguments arguments;
+    arguments.text("worker", std::move(worker.worker).text())
+        .text("pool", std::move(worker.pool))
+        .number_or_zero("worker_active", worker.active)
+        .duration_or_zero("worker_age_ms", worker.age)
+        .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl);
+    if (worker.slots) arguments.number_or_zero("slots", *worker.slots);
+    auto reply =
+        co_await redis_.script(scripts_.hand_on, {}, std::move(arguments).argv(std::move(worker.labels)), deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::int64_t>();
+    news_.tell_of_woken(reply.value().at(1));
+    co_return reply.value().at(0).integer_or(0);
+}
+
+Task<Outcome<CapacityLook>> SweepStore::tend_capacity(TickLock lock, std::int64_t skipped, std::int64_t page,
+                                                      std::string anew) {
+    require_limit(page);
+    auto reply = co_await redis_.script(
+        scripts_.tend_capacity, {std::move(lock.key)},
+        {std::move(lock.token).text(), millis(tunables_.data_ttl), fmt::format("{}", skipped),
+         fmt::format("{}", page), millis(tunables_.job_meta_ttl), std::move(anew)},
+        deadline());
+    if (!reply.applied()) co_return reply.failure_as<CapacityLook>();
+    const RedisValue& found = reply.value();
+    CapacityLook look;
+    look.lost = found.at(0).text() == "lost";
+    if (found.at(0).text() != "tended") co_return look;
+    news_.tell_of_woken(found.at(1));
+    news_.tell_of_freed(found.at(2));
+    const std::vector<std::string> queues = texts(found.at(3));
+    for (std::size_t i = 0; i + 1 < queues.size(); i += 2) look.queues.push_back({queues[i], queues[i + 1] != "0"});
+    look.jobs = found.at(4).integer_or(0);
+    look.last_score = found.at(5).text();
+    co_return look;
+}
+
+Task<Outcome<Done>> SweepStore::tend_queue(TickLock lock, std::string queue, bool fits, Duration patience) {
+    auto reply = co_await redis_.script(scripts_.tend_queue, {std::move(lock.key)},
+                                        {std::move(lock.token).text(), std::move(queue), fits ? "1" : "0",
+                                         millis(patience), millis(tunables_.job_meta_ttl)},
+                                        deadline());
+    if (!reply.applied()) co_return reply.failure_as<Done>();
+    news_.tell_of_woken(reply.value());
+    co_return Done{};
+}
+
 Task<Outcome<TimedOut>> SweepStore::time_out(StaleJob stale, std::string index, std::optional<JobState> expected,
                                              TimeoutReason reason) {
     PRECONDITION(!expected || transition_allowed(expected, JobState::timeout), "job {} cannot time out {}", stale.job,
@@ -145,6 +194,7 @@ Task<Outcome<TimedOut>> SweepStore::time_out(StaleJob stale, std::string index, 
     const RedisValue& facts = reply.value();
     news_.tell_of_woken(facts.at(6));
     news_.tell_of_wrong_typed(facts.at(7));
+    news_.tell_of_freed(facts.at(8));
     co_return TimedOut{facts.at(0).text() == "ok", parse_job_state(facts.at(1).text()), std::string(facts.at(3).text()),
                        WorkerId(facts.at(4).text()), std::string(facts.at(5).text())};
 }

@@ -33,6 +33,28 @@ struct TickLock {
     Token token;
 };
 
+/// A worker with free slots, as the registry knows it.
+struct FreeWorker {
+    WorkerId worker;
+    std::string pool;
+    std::vector<std::string> labels;    // names and values
+    std::optional<std::int64_t> slots;  // jobs that it may have in flight; nothing = any number
+    std::int64_t active = 0;            // jobs that it reported last,
+    Duration age{};                     // so long ago
+};
+
+/// The jobs that wait for capacity, as one look has found them.
+struct CapacityLook {
+    bool lost = false;      // somebody else looks after them
+    std::int64_t jobs = 0;  // that wait
+    struct Queue {
+        std::string name;
+        bool unserved = false;  // no live worker fits it, as far as was noted
+    };
+    std::vector<Queue> queues;  // a page of those in which they wait
+    std::string last_score;     // where the next page of those that are routed anew begins; empty = there is none
+};
+
 struct WaitingJob {
     JobId job;
     std::string request_json;  // empty when none is stored
@@ -117,6 +139,14 @@ public:
     /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock, whose place stays.
     [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
                                                          Duration ask_after);
+    /// Hands free slots of the worker to jobs that wait for capacity: they are woken. How many jobs it has in flight then.
+    [[nodiscard]] Task<Outcome<std::int64_t>> hand_on(FreeWorker worker);
+    /// Looks after the jobs that wait for capacity, and tells of `page` of their queues without the first `skipped`. Jobs whose first
+    /// wait has a score above `anew` ("-inf" = all, empty = none) are woken in pages, to be routed anew.
+    [[nodiscard]] Task<Outcome<CapacityLook>> tend_capacity(TickLock lock, std::int64_t skipped, std::int64_t page,
+                                                            std::string anew);
+    /// Notes whether a live worker fits the queue. Where none has for `patience`, some of its jobs are woken, to be ended.
+    [[nodiscard]] Task<Outcome<Done>> tend_queue(TickLock lock, std::string queue, bool fits, Duration patience);
     /// Ends a stale job as TIMEOUT if it still is in `expected` with that score; for a passed deadline (`expected` empty)
     /// whatever its state. A stray index entry is removed. REQUIRES: `expected` is a state that a job may time out in.
     [[nodiscard]] Task<Outcome<TimedOut>> time_out(StaleJob stale, std::string index, std::optional<JobState> expected,

@@ -520,7 +520,7 @@ TEST_F(Dispatch, AJobWithoutWorkersBacksOffFiftyTimesAndFails) {
     for (int tries = 0; tries < 50; ++tries) {
         const Fate fate = submit(request);
         ASSERT_EQ(fate->answer, DeliveryFate::Answer::nak);
-        const Duration base = tries >= 5 ? Duration{30s} : Duration{1s * (1 << tries)};
+        const Duration base = tries >= 5 ? Duration{29500ms} : Duration{1s * (1 << tries)};
         EXPECT_GE(fate->nak_delay, base);
         EXPECT_LE(fate->nak_delay, std::min<Duration>(base + 500ms, 30s));
         EXPECT_EQ(state("j1"), "PENDING");

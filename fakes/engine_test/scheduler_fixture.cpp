@@ -13,12 +13,14 @@ SchedulerTest::SchedulerTest() {
     redis.on_executed([this](const RedisCommand& command) { traffic_.push_back(command); });
     // Loaded beforehand, so that each call of a script is one EVALSHA.
     for (const engine::RedisScript* script :
-         {&scripts.take_up,          &scripts.take_lock,          &scripts.commit,          &scripts.renew_lock,
-          &scripts.release_lock,     &scripts.tick_lock,          &scripts.cancel,          &scripts.stale_jobs,
-          &scripts.time_out,         &scripts.put_dead_letter,    &scripts.outbox_page,     &scripts.replay_page,
-          &scripts.overdue_page,     &scripts.replace_document,   &scripts.bus_guard_enter, &scripts.bury_undecodable,
-          &scripts.undecodable_sums, &scripts.take_snapshot_lock, &scripts.write_snapshot,  &scripts.tend_tenant,
-          &scripts.index_page})
+         {&scripts.take_up,          &scripts.take_lock,        &scripts.commit,
+          &scripts.renew_lock,       &scripts.release_lock,     &scripts.tick_lock,
+          &scripts.cancel,           &scripts.stale_jobs,       &scripts.time_out,
+          &scripts.put_dead_letter,  &scripts.outbox_page,      &scripts.replay_page,
+          &scripts.overdue_page,     &scripts.replace_document, &scripts.bus_guard_enter,
+          &scripts.bury_undecodable, &scripts.undecodable_sums, &scripts.take_snapshot_lock,
+          &scripts.write_snapshot,   &scripts.tend_tenant,      &scripts.index_page,
+          &scripts.hand_on,          &scripts.tend_capacity,    &scripts.tend_queue})
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();

@@ -1,11 +1,13 @@
 #include "prod/ctl/waiting.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/routing/pick.h"
 #include "engine/store/job_state.h"
 #include "prod/ctl/text.h"
 
@@ -155,6 +157,17 @@ Waiting before_dispatch(const JobOnFile& job, const Surroundings& around) {
         answer.hint = "it goes on when one of them ends; the limit is max_concurrent_jobs of the policy rule";
         return answer;
     }
+    if (job.capacity_rank > 0) {
+        const auto demand = engine::Demand::of_queue(job.get("ls_queue"));
+        answer.cause = "pool_overloaded";
+        answer.says = fmt::format("it waits for capacity of {} {}, at about position {}; {}",
+                                  demand && demand->pools.size() > 1 ? "pools" : "pool",
+                                  demand ? fmt::format("{}", fmt::join(demand->pools, ", ")) : "?",
+                                  job.capacity_position, places_for(job.get("topic"), around));
+        if (const auto since = job.time("ls_waits_since")) answer.since = since;
+        answer.hint = "it goes on when a worker has a free slot; those there are: lockstepctl workers";
+        return answer;
+    }
     explain_last_try(answer, job, around);
     if (const auto next = job.time("ls_next_attempt_at"); next && *next > around.now) {
         answer.until = next;
@@ -169,6 +182,12 @@ Waiting before_dispatch(const JobOnFile& job, const Surroundings& around) {
 nlohmann::json time_json(std::optional<Micros> time) { return time ? nlohmann::json(at(*time)) : nlohmann::json(); }
 
 }  // namespace
+
+std::string JobOnFile::capacity_key() const {
+    if (get("ls_queue").empty()) return {};
+    const std::string tenant = get("tenant");
+    return "lockstep:capacity:jobs:" + get("ls_queue") + (tenant.empty() ? "default" : tenant);
+}
 
 std::string JobOnFile::get(std::string_view name) const {
     const auto found = fields.find(std::string(name));

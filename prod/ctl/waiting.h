@@ -27,7 +27,13 @@ struct JobOnFile {
     std::int64_t place_in_line = 0;  // 1 = the next; 0 = it stands in no line
     std::int64_t line_length = 0;
     std::int64_t slots_taken = 0;  // of its tenant
+    std::int64_t capacity_rank =
+        0;  // 1 = the next of its tenant that waits for a worker with a free slot; 0 = it does not
+    std::int64_t capacity_position = 0;  // about: with the turns of other tenants
 
+    /// Key in which its tenant's jobs of its queue stand; empty: it waits in none (engine/delivery-semantics.md, "Jobs that wait for
+    /// capacity").
+    [[nodiscard]] std::string capacity_key() const;
     [[nodiscard]] std::string get(std::string_view name) const;
     [[nodiscard]] std::optional<Micros> time(std::string_view name) const;
 };

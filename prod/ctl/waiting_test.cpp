@@ -80,6 +80,20 @@ TEST(Waiting, WhoStandsInLineIsToldHisPlaceAndSinceWhen) {
     EXPECT_EQ(answer.since, kNow - 99 * kSecond);
 }
 
+TEST(Waiting, WhoWaitsForCapacityIsToldThePoolThePositionAndSinceWhen) {
+    auto queued = job("PENDING", {{"ls_waits_since", text(kNow - 99 * kSecond)},
+                                  {"ls_queue", "2;5:quick4:slow."},
+                                  {"ls_last_cause", "pool_overloaded: the one live worker is overloaded"}});
+    EXPECT_EQ(queued.capacity_key(), "lockstep:capacity:jobs:2;5:quick4:slow.acme");
+    queued.capacity_rank = 2;
+    queued.capacity_position = 5;
+    const auto answer = why_it_waits(queued, well());
+    EXPECT_EQ(answer.cause, "pool_overloaded");
+    EXPECT_TRUE(contains(answer.says, "waits for capacity of pools quick, slow, at about position 5")) << answer.says;
+    EXPECT_EQ(answer.since, kNow - 99 * kSecond);
+    EXPECT_FALSE(answer.until) << "nothing but a free slot moves it";
+}
+
 TEST(Waiting, ALostRequestIsTold) {
     auto lost = job("PENDING");
     lost.request_stored = false;

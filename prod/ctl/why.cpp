@@ -29,7 +29,9 @@ using nlohmann::json;
 constexpr int kSubmissionsMax = 500;
 /// Jobs whose records are read in one go.
 constexpr std::size_t kRecordsAtATime = 200;
-constexpr std::size_t kAnswersPerJob = 7;
+constexpr std::size_t kAnswersPerJob = 8;
+/// Tenants of a queue whose turns count for a position.
+constexpr int kTenantsMax = 100;
 
 Micros micros_since_epoch(engine::WallTime time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
@@ -37,6 +39,28 @@ Micros micros_since_epoch(engine::WallTime time) {
 
 std::string tenant_key(const char* kind, const std::string& tenant) {
     return fmt::format("lockstep:tenant:{}:{}", kind, tenant.empty() ? "default" : tenant);
+}
+
+/// Another tenant gets as many turns before the job as jobs of its own tenant come before it, if it has that many waiting.
+engine::Task<tl::expected<void, std::string>> add_turns_of_others(Session& session, JobOnFile& record) {
+    const std::string queue = record.get("ls_queue");
+    std::vector<engine::RedisCommand> turns{
+        {"ZRANGE", "lockstep:capacity:turns:" + queue, "0", fmt::format("{}", kTenantsMax - 1)}};
+    const auto tenants = co_await session.read_all(std::move(turns));
+    if (!tenants) co_return tl::make_unexpected(tenants.error());
+    std::vector<engine::RedisCommand> counts;
+    if (const auto* list = tenants.value()[0].array()) {
+        for (const engine::RedisValue& tenant : *list) {
+            std::string key = fmt::format("lockstep:capacity:jobs:{}{}", queue, tenant.text());
+            if (key != record.capacity_key()) counts.push_back({"ZCARD", std::move(key)});
+        }
+    }
+    if (counts.empty()) co_return tl::expected<void, std::string>{};
+    const auto waiting = co_await session.read_all(std::move(counts));
+    if (!waiting) co_return tl::make_unexpected(waiting.error());
+    for (const engine::RedisValue& count : waiting.value())
+        record.capacity_position += std::min(count.integer_or(0), record.capacity_rank);
+    co_return tl::expected<void, std::string>{};
 }
 
 /// The records of jobs in their order; one that is not known has no fields.
@@ -63,6 +87,7 @@ engine::Task<tl::expected<std::vector<JobOnFile>, std::string>> load_records(Ses
         second.push_back({"ZCARD", tenant_key("waiting", tenant)});
         second.push_back({"ZCARD", tenant_key("slots", tenant)});
         second.push_back({"ZSCORE", tenant_key("woken", tenant), jobs[i]});
+        second.push_back({"ZRANK", record.capacity_key(), jobs[i]});
         records.push_back(std::move(record));
     }
     const auto more = co_await session.read_all(std::move(second));
@@ -77,6 +102,13 @@ engine::Task<tl::expected<std::vector<JobOnFile>, std::string>> load_records(Ses
         records[i].place_in_line = answer(3).is_nil() ? 0 : answer(3).integer_or(-1) + 1;
         records[i].line_length = answer(4).integer_or(0);
         records[i].slots_taken = answer(5).integer_or(0);
+        records[i].capacity_rank = answer(7).is_nil() ? 0 : answer(7).integer_or(-1) + 1;
+        records[i].capacity_position = records[i].capacity_rank;
+    }
+    for (JobOnFile& record : records) {
+        if (record.capacity_rank == 0) continue;
+        auto placed = co_await add_turns_of_others(session, record);
+        if (!placed) co_return tl::make_unexpected(placed.error());
     }
     co_return records;
 }

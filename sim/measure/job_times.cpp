@@ -105,13 +105,15 @@ void JobTimes::end_waits(Time now) {
 
 void JobTimes::hash_set(fakes::NodeId /*client*/, std::string_view key, std::string_view field,
                         const std::string* /*before*/, std::string_view after) {
-    // A commit writes dozens of fields: whose they are is looked up for the three that count.
-    const bool counts = field == "tenant" || field == "ls_waits_since" || field == "ls_last_cause";
+    // A commit writes dozens of fields: whose they are is looked up for the four that count.
+    const bool counts =
+        field == "tenant" || field == "ls_waits_since" || field == "ls_queue" || field == "ls_last_cause";
     if (!counts || !key.starts_with(kJobHash)) return;
     const auto known = jobs_.find(key.substr(kJobHash.size()));
     if (known == jobs_.end()) return;
     if (field == "tenant") known->second.tenant = after;
     if (field == "ls_waits_since") waits_for(known->second, "tenant_limit", queue_.now());
+    if (field == "ls_queue") waits_for(known->second, "pool_overloaded", queue_.now());
     if (field == "ls_last_cause") waits_for(known->second, after.substr(0, after.find(':')), queue_.now());
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/scenario/topology.h"
 
@@ -279,7 +280,7 @@ void CalmWeather::on_lock(const fakes::Event& event, Time now) {
 
 void CalmWeather::on_other_lock(const fakes::Event& event, Time now) {
     // A tick keeps its lock to the end of its window (single_ticker).
-    if (is_tick_lock(event.key) || is_run_tick_lock(event.key)) return;
+    if (is_tick_lock(event.key) || is_run_tick_lock(event.key) || event.key == kCapacityTick) return;
     if (event.kind == EventKind::lock_acquired) {
         holds_.insert_or_assign(std::string(event.key), Hold{event.node, now, present()});
         return;
@@ -362,11 +363,11 @@ void CalmWeather::hash_set(fakes::NodeId, std::string_view key, std::string_view
 }
 
 void CalmWeather::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (key.starts_with(kTenantLines)) ++at(member).occasions;
+    if (key.starts_with(kTenantLines) || is_place_for_capacity(key)) ++at(member).occasions;
 }
 
 void CalmWeather::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
-    if (key.starts_with(kTenantLines)) ++at(member).occasions;
+    if (key.starts_with(kTenantLines) || is_place_for_capacity(key)) ++at(member).occasions;
 }
 
 void CalmWeather::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,

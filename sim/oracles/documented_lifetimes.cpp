@@ -86,6 +86,10 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"lockstep:tenant:woken:", "", record},
         {"lockstep:tenant:turns:", "", record},
         {"lockstep:tenants:waiting", "", record},
+        {"lockstep:capacity:tick", "", lasting(std::chrono::seconds{10})},
+        // One dispatch in 64 renews it, by chance.
+        {"lockstep:capacity:slots:", "", Lifetime{.most = record.most}},
+        {"lockstep:capacity:", "", record},
         {":redacted:", "", any_of(&T::data_ttl)},
     };
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -60,19 +61,19 @@ void NoStarvation::hash_set(fakes::NodeId, std::string_view key, std::string_vie
 }
 
 void NoStarvation::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (!is_tenants_line(key)) return;
+    if (!is_line(key)) return;
     Waiting& job = jobs_[std::string(member)];
     job.line = key;
     job.stands = true;
 }
 
 void NoStarvation::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
-    if (is_tenants_line(key)) leave_line(jobs_[std::string(member)]);
+    if (is_line(key)) leave_line(jobs_[std::string(member)]);
 }
 
 void NoStarvation::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                std::int64_t) {
-    if (!is_tenants_line(key)) return;
+    if (!is_line(key)) return;
     for (auto& [name, job] : jobs_)
         if (job.line == key) leave_line(job);
 }

@@ -4,8 +4,8 @@
 // looked may have to be replaced first.
 //
 // A try is a call for the job's lock; whether it succeeds is a matter of limits and free workers. A tenant
-// with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it stands in its tenant's line
-// for a slot: whether it waits too long there is the business of slot_used. One whose stored request is damaged or lost cannot be
+// with a backlog of its own may have to wait for itself, and is not judged. Nor is a job while it waits for a slot
+// of its tenant or of a worker: whether it waits too long there is the business of slot_used. One whose stored request is damaged or lost cannot be
 // tried, and is given up in the end (job_history).
 #pragma once
 

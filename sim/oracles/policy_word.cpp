@@ -4,6 +4,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/validation.h"
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
 
@@ -166,7 +167,7 @@ void PolicyWord::string_set(std::string_view key, std::string_view after) {
 }
 
 void PolicyWord::zset_set(fakes::NodeId client, std::string_view key, std::string_view member) {
-    if (!is_tenants_line(key)) return;
+    if (!is_line(key)) return;
     const auto handling = handlings_.find(Place{client, member});
     if (handling == handlings_.end()) return;
     handling->second.tenant_full = true;

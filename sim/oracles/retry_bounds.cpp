@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/scenario/topology.h"
 
@@ -120,9 +121,19 @@ void RetryBounds::command(fakes::NodeId, std::span<const std::string_view>, std:
     judge_failed();
     judge_undecided();
     put_off_.clear();
+    queued_.clear();
     let_go_.clear();
     undecided_ = {};
     store_now_ms_ = now_ms;
+}
+
+void RetryBounds::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double) {
+    if (key != kCapacityWaiting) return;
+    queued_ = member;
+    const auto entry = jobs_.find(member);
+    if (entry == jobs_.end() || to_stamp_ != member) return;
+    exercise();
+    violated(client, member, "it comes to wait for capacity, and a try is counted for it");
 }
 
 void RetryBounds::judge_taken_back() {
@@ -140,7 +151,7 @@ void RetryBounds::judge_failed() {
     const std::string failed = std::exchange(failed_, {});
     if (failed.empty() || !is_scheduler(client_)) return;
     exercise();
-    if (failed != put_off_)
+    if (failed != put_off_ && failed != queued_)
         violated(client_, failed, "a try has failed, and that is recorded without a delay before the next one");
 }
 

@@ -2,7 +2,9 @@
 // base * 2^n reaches max, jitter uniform in [0, backoff_jitter), and there are no more than max_scheduling_retries of them. Whoever takes a dispatch back and lets
 // go of the job puts it off.
 //
-// Whatever records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`). A job that
+// A job that comes to wait for capacity uses no try for it and is given no delay: it is woken.
+//
+// Whatever else records why a try came to nothing (`ls_last_cause`) gives the job its delay as well (`ls_next_attempt_at`). A job that
 // is put off because policy throttles it, or because nobody has answered, waits for the delay of that (wire.md 4.1 and
 // 8), or for that of an input that was not found.
 //
@@ -41,6 +43,8 @@ public:
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
@@ -84,6 +88,7 @@ private:
     TakenBack taken_back_;                        // by the present command
     std::string put_off_;                         // likewise: the job that it gives a delay
     std::string let_go_;                          // likewise: whose lock it has released
+    std::string queued_;                          // likewise: the job that waits for capacity from then on
     std::string failed_;                          // likewise: the job of which it says why a try came to nothing
     /// Likewise: a job about which policy has not decided, and when it is due.
     struct Undecided {

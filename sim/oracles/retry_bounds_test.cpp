@@ -133,6 +133,22 @@ TEST_F(RetryBoundsTest, ADelayLiesWithinTheBoundsOfItsTry) {
     EXPECT_EQ(oracle.exercised(), 3U);
 }
 
+// BACK-08
+TEST_F(RetryBoundsTest, AJobThatComesToWaitForCapacityHasNoDelayAndUsesNoTry) {
+    const auto wait = [this] {
+        oracle.hash_set(kReplica, kMeta, "ls_last_cause", nullptr, "pool_overloaded: each worker is overloaded");
+        oracle.zset_set(kReplica, "lockstep:capacity:waiting", kJob, nullptr, 1);
+        oracle.command(kReplica, {}, 0);
+    };
+    enter("", "PENDING", 0);
+    wait();
+    EXPECT_THAT(judge.found, IsEmpty());
+    const std::string before = std::to_string(attempts++);
+    oracle.hash_set(kReplica, kMeta, "attempts", &before, std::to_string(attempts));
+    wait();
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a try is counted for it")));
+}
+
 TEST_F(RetryBoundsTest, TheJitterIsTakenOffTheLongestDelay) {
     attempts = 7;
     const auto fail_with = [this](engine::Duration delay) {

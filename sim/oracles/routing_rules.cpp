@@ -7,6 +7,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/heartbeat_soundness.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/scenario/topology.h"
@@ -83,6 +84,7 @@ void RoutingRules::on_event(const fakes::Event& event, Time now) {
         case EventKind::publish: on_publish(event); break;
         case EventKind::node_down:
             traffic_.erase(event.node);
+            std::erase_if(full_, [&event](const auto& entry) { return entry.first.first == event.node; });
             std::erase_if(awaited_, [&event](const auto& entry) { return entry.first.first.first == event.node; });
             std::erase_if(handlings_, [&event](const auto& entry) { return entry.first.first == event.node; });
             break;
@@ -94,6 +96,7 @@ void RoutingRules::on_lock(const fakes::Event& event, Time now) {
     if (event.job.empty()) return;
     const fakes::NodeId holder = event.kind == EventKind::lock_acquired ? event.node : event.peer;
     const Place place{holder, std::string(event.job)};
+    refused_.erase(place);
     if (const auto old = handlings_.find(place); old != handlings_.end()) {
         // It may have chosen, and nothing has come of it.
         const bool unaware = event.kind == EventKind::lock_expired;
@@ -214,6 +217,7 @@ void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::str
                             const std::string* before, std::string_view after) {
     const auto job = is_scheduler(client) ? job_of_hash(key) : std::nullopt;
     if (!job) return;
+    if (field == "ls_handed") handed_.insert_or_assign(std::string(*job), std::string(after));
     if (field == "ls_worker" && !after.empty()) on_choice(client, *job, after);
     if (field == "ls_last_cause" &&
         std::ranges::any_of(kNobody, [after](std::string_view cause) { return after.starts_with(cause); }))
@@ -226,6 +230,8 @@ void RoutingRules::hash_set(fakes::NodeId client, std::string_view key, std::str
 }
 
 void RoutingRules::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
+    if (field == "ls_handed")
+        if (const auto name = job_of_hash(key)) unhanded_ = *name;
     const auto job = field == "ls_worker" && is_scheduler(client) ? job_of_hash(key) : std::nullopt;
     if (!job) return;
     const ReplicaTraffic::Sending* sending = traffic_[client].mark_doubtful(*job);
@@ -238,6 +244,29 @@ void RoutingRules::hash_removed(fakes::NodeId client, std::string_view key, std:
     handling->second.undecided = true;
 }
 
+void RoutingRules::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t) {
+    if (!unhanded_.empty()) handed_.erase(std::exchange(unhanded_, {}));
+    pushed_ = {};
+}
+
+void RoutingRules::list_inserted(fakes::NodeId, std::string_view key, std::size_t, std::string_view value) {
+    if (key.starts_with(kWorkerSlots)) pushed_ = {std::string(key), std::string(value)};
+}
+
+void RoutingRules::list_removed(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
+    if (pushed_.first != key || pushed_.second != value) return;
+    full_.insert_or_assign(Place(client, key.substr(kWorkerSlots.size())), now_);
+    refused_.emplace(client, value);
+}
+
+void RoutingRules::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
+    if (key == kCapacityWaiting) waiting_.emplace(member);
+}
+
+void RoutingRules::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
+    if (key == kCapacityWaiting) waiting_.erase(std::string(member));
+}
+
 void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                std::int64_t) {
     heard_.key_removed(key);
@@ -248,6 +277,8 @@ void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis
 }
 
 void RoutingRules::restored(const fakes::redis::Keyspace& now) {
+    handed_.clear();
+    waiting_.clear();
     heard_.restored();
     settings_.restored(now);
     wanted_.clear();
@@ -286,9 +317,11 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
         if (heard_.of(replica).size() > 1 || !choice->wanted.placement.empty() || !choice->wanted.pool.empty() ||
             !choice->wanted.requires_.empty())
             exercise();
+        const auto handed = handed_.find(job);
+        const bool is_handed = handed != handed_.end() && handed->second == worker;
         std::string complaint;
         for (const engine::RoutingTable& table : tables_of(*choice)) {
-            complaint = wrong(*choice, table, std::string(worker));
+            complaint = wrong(*choice, table, std::string(worker), is_handed);
             if (complaint.empty()) break;
         }
         if (!complaint.empty()) violated(replica, job, complaint, choice->window.from);
@@ -319,6 +352,9 @@ void RoutingRules::judge_repetition(fakes::NodeId replica, const std::string& jo
 void RoutingRules::on_nobody(fakes::NodeId replica, std::string_view job, std::string_view cause) {
     const auto choice = choice_of(replica, job);
     if (!choice) return;
+    // Jobs that came earlier go first, whoever is free.
+    if (waiting_.size() > waiting_.count(job)) return;
+    if (refused_.contains(Place(replica, job))) return;
     exercise();
     std::string free;
     for (const engine::RoutingTable& table : tables_of(*choice)) {
@@ -342,7 +378,10 @@ std::vector<engine::RoutingTable> RoutingRules::tables_of(const Choice& choice) 
 
 bool RoutingRules::surely_free(const Choice& choice, const std::vector<std::string>& pools, const std::string& worker,
                                HeardWorkers::Words reports, float& score) const {
+    const auto full = full_.find(Place(choice.replica, worker));
     for (const HeardWorkers::Report& report : reports) {
+        // Its answer may take as long as a call may: what was heard meanwhile is forgotten again.
+        if (full != full_.end() && report.at <= full->second + tunables_.store_op_timeout) return false;
         if (!report.routable || report.surely_alive_until < now_) return false;
         if (!contains(pools, report.facts.pool) || !carries(report.facts, choice.wanted.placement)) return false;
         const std::int64_t most = load_of(choice, worker, report).most;
@@ -362,8 +401,8 @@ std::string RoutingRules::somebody_for(const Choice& choice, const engine::Routi
     return {};
 }
 
-std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable& table,
-                                const std::string& worker) const {
+std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable& table, const std::string& worker,
+                                bool handed) const {
     const Wanted& wanted = choice.wanted;
     const auto pools = pools_for(wanted.topic, wanted.pool, wanted.requires_, table);
     if (pools.empty())
@@ -374,7 +413,7 @@ std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable
     std::string why;
     std::optional<float> score;
     for (const HeardWorkers::Report& report : HeardWorkers::latest(chosen->second, choice.window)) {
-        const std::int64_t least = load_of(choice, worker, report).least;
+        const std::int64_t least = handed ? 0 : load_of(choice, worker, report).least;
         if (!report.routable)
             why = "which has said nothing of its load";
         else if (!contains(pools, report.facts.pool))
@@ -387,7 +426,7 @@ std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable
             score = std::min(score.value_or(score_of(least, report.facts)), score_of(least, report.facts));
     }
     if (!score) return why.empty() ? why : fmt::format("it goes to worker {}, {}", worker, why);
-    if (worker == wanted.worker) return {};
+    if (worker == wanted.worker || handed) return {};
     for (const auto& [other, reports] : known) {
         if (other == worker) continue;
         float most = 0;

@@ -13,7 +13,9 @@
 // 4. One try has at most `max_dispatch_retries` choices and counts once. None of them is a worker again that this try has taken
 //    the job back from, unless that was heard in between.
 // 5. A job for which there is nobody (`ls_last_cause`) has nobody either by these rules. One that goes out on its topic
-//    (`topic_fallback`) has nobody either who is only busy.
+//    (`topic_fallback`) has nobody either who is only busy. It may also be that others wait for capacity before it.
+// 6. The store counts the jobs that each worker has in flight. A worker that it has refused a replica is full there until its next
+//    heartbeat; and a try that it has refused a worker may leave the choice to it: the job waits, and the store hands it a free slot. One that it keeps a slot free at for a job (`ls_handed`) may have that job whatever the replica knows of its load.
 #pragma once
 
 #include <map>
@@ -47,6 +49,12 @@ public:
                   std::string_view after) override;
     void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
                       std::string_view before) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
+    void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
+    void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
+    void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
@@ -100,8 +108,8 @@ private:
                           std::string_view worker);
     [[nodiscard]] std::optional<Choice> choice_of(fakes::NodeId replica, std::string_view job) const;
     /// What is wrong with it, by one table of pools; empty: nothing.
-    [[nodiscard]] std::string wrong(const Choice& choice, const engine::RoutingTable& table,
-                                    const std::string& worker) const;
+    [[nodiscard]] std::string wrong(const Choice& choice, const engine::RoutingTable& table, const std::string& worker,
+                                    bool handed) const;
     /// A worker that the job can go to for sure; none: empty.
     [[nodiscard]] std::string somebody_for(const Choice& choice, const engine::RoutingTable& table) const;
     /// Whether the job may go to the worker for sure, whatever it said last in the window; `score`: at most.
@@ -119,8 +127,14 @@ private:
     std::map<std::string, Wanted, std::less<>> wanted_;  // by job, those whose request is stored
     std::map<Place, Handling> handlings_;                // those that go on
     std::map<fakes::NodeId, ReplicaTraffic> traffic_;
-    std::map<Call, int> awaited_;        // calls that have not been answered yet
-    std::optional<Place> chosen_again_;  // the job whose choice the present command repeats
+    std::map<Call, int> awaited_;                             // calls that have not been answered yet
+    std::map<std::string, std::string, std::less<>> handed_;  // by job: the worker that keeps a slot free for it
+    std::string unhanded_;                                    // the job that the present command takes out of it
+    std::pair<std::string, std::string> pushed_;  // the list, and the job that the present command has put there
+    std::map<Place, Time> full_;                  // replica and worker: when the store last refused it
+    std::set<Place> refused_;                     // jobs that the store has refused a worker since their lock was taken
+    std::set<std::string, std::less<>> waiting_;  // jobs that wait for capacity
+    std::optional<Place> chosen_again_;           // the job whose choice the present command repeats
     Time now_{};
 };
 

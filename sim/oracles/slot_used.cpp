@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -190,6 +191,8 @@ void SlotUsed::zset_set(fakes::NodeId client, std::string_view key, std::string_
                         double after) {
     lines_.zset_set(client, key, member, after);
     if (is_tenants_line(key)) change(member, [](Job& job) { job.waits = !job.on_its_way; });
+    // From there on it waits for a worker, and for no slot of its tenant.
+    if (key == kCapacityWaiting) change(member, [](Job& job) { job.waits = false; });
 }
 
 void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,

@@ -7,6 +7,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
@@ -199,7 +200,7 @@ void TimeoutExplained::hash_set(fakes::NodeId, std::string_view key, std::string
 }
 
 void TimeoutExplained::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (key.starts_with(kLinePrefix)) jobs_[std::string(member)].stood_in_line = true;
+    if (key.starts_with(kLinePrefix) || key == kCapacityWaiting) jobs_[std::string(member)].stood_in_line = true;
 }
 
 void TimeoutExplained::count_waiting(std::string_view before, std::string_view after) {

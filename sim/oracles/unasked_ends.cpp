@@ -63,6 +63,17 @@ std::string code_of(std::string_view letter) {
     return json.is_object() ? json.value("reason_code", "") : std::string{};
 }
 
+/// How long a job waits for a worker that fits: as long as tries without one would take.
+engine::Duration time_of_all_tries(const engine::Tunables& tunables) {
+    engine::Duration sum{};
+    engine::Duration delay = tunables.backoff_base;
+    for (std::int64_t i = 0; i < tunables.max_scheduling_retries; ++i) {
+        sum += std::min(delay, tunables.backoff_max);
+        if (delay < tunables.backoff_max) delay *= 2;
+    }
+    return sum;
+}
+
 }  // namespace
 
 UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts)
@@ -238,6 +249,13 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
                 found[name] =
                     fmt::format("it was given up for its request {} ms after it last moved, and pending_age is {} ms",
                                 (job.since - job.before_since) / 1000, engine::to_millis(tunables_.pending_age));
+        } else if (job.letter == "pool_overloaded" || job.letter == "no_workers") {
+            const std::int64_t patience =
+                micros(job.letter == "no_workers" ? time_of_all_tries(tunables_) : tunables_.data_ttl);
+            const bool known = job.before_since != 0 && job.since != 0 && !clock_set_;
+            if (known && job.since - job.before_since < patience - patience / 16)
+                found[name] = fmt::format("its dead letter says {} after {} ms, and it may wait for {} ms", job.letter,
+                                          (job.since - job.before_since) / 1000, patience / 1000);
         } else if (job.letter != "dispatch_failed" && job.letter != "redelivery_dlq_retry") {
             found[name] = fmt::format("its dead letter says {}, and no worker has reported a failure", job.letter);
         }

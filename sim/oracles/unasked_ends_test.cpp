@@ -184,6 +184,29 @@ TEST_F(UnaskedEndsTest, AJobWithoutARequestIsMetTwiceBeforeItIsGivenUp) {
     EXPECT_THAT(given_up_after(tunables.pending_age), IsEmpty());
 }
 
+TEST_F(UnaskedEndsTest, AJobThatWaitsForCapacityIsGivenUpNoSoonerThanItMayBe) {
+    const auto given_up_after = [this](engine::Duration stay) {
+        enter("PENDING", 10s);
+        fails_with("pool_overloaded");
+        enter("PENDING", 10s);
+        enter("FAILED", 10s + stay);
+        return ends.unexplained_failures(keys);
+    };
+    EXPECT_THAT(given_up_after(tunables.data_ttl), IsEmpty());
+    EXPECT_THAT(given_up_after(tunables.data_ttl / 2).at("J"), HasSubstr("pool_overloaded after 43200000 ms"));
+}
+
+TEST_F(UnaskedEndsTest, AJobThatWaitsForAWorkerIsGivenUpNoSoonerThanAllTriesWouldTake) {
+    const auto given_up_after = [this](engine::Duration stay) {
+        fails_with("no_workers");
+        enter("PENDING", 10s);
+        enter("FAILED", 10s + stay);
+        return ends.unexplained_failures(keys);
+    };
+    EXPECT_THAT(given_up_after(1381s), IsEmpty());
+    EXPECT_THAT(given_up_after(1000s).at("J"), HasSubstr("it may wait for 1381000 ms"));
+}
+
 TEST_F(UnaskedEndsTest, WhatAGatewayEndsIsItsOwnAffair) {
     enter("FAILED", 10s, Topology::kGateway);
     ends.string_set("dlq:entry:J", R"({"reason_code":"publish_failed"})");

@@ -112,8 +112,9 @@ public:
         out["name"] = fmt::format("draw-{}", number_);
         out["seed"] = number_;
         if (options_.bases.empty()) {
-            // A worker that hangs holds its places for the whole running timeout, again and again.
-            out["duration"] = "3h";
+            // A worker that hangs holds its places for the whole running timeout, again and again, and jobs wait that long for them. A run
+            // ends when nothing is left to do.
+            out["duration"] = "12h";
             out["cluster"] = cluster();
             out["load"] = load();
         } else {

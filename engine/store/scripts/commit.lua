@@ -5,7 +5,9 @@
 --
 -- KEYS  1 lock  2 job hash
 -- ARGV  named: job, records_ttl_ms, token (the fence) and unfenced; walk (not given: it stays) with its sources, expected_dispatch,
---       add_attempts, begin_dispatch, release_lock; dead_letter with dead_letter_ttl_ms and dead_letters_kept; result_ptr,
+--       add_attempts, begin_dispatch, release_lock; worker (the dispatch's) with slots, worker_active and worker_age_ms, refused where
+--       its list is full, and turns_of, a queue that must be empty unless the job was called out of one; queue, in which a job that
+--       stays as it is waits for capacity from here on, with fitting; dead_letter with dead_letter_ttl_ms and dead_letters_kept; result_ptr,
 --       result_worker, decision; next_attempt_ms (kept as ls_next_attempt_at), deadline_ms and deadline_from; tenant_limit with
 --       limit_delay_ms and stand_in_line; saga with saga_owed, saga_stack, saga_aborted, compensation, rollback; output_record;
 --       scan_result with scan_hold_ms; end_scan, which without a change of state is refused when another one has been over
@@ -13,8 +15,8 @@
 --       processed_ttl_ms, which go with release_lock: with an 'ok', the message that asked for this has been handled
 --       in order: fields and values to store; an empty value deletes the field
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
---        'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in microseconds,
---        {keys of another type that were left alone}}
+--        or 'worker_full' or 'others_wait', 'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in
+--        microseconds, {keys of another type that were left alone}, {workers with a free slot}, jobs that the worker has in flight}
 
 local args, first_field = named_arguments()
 local job, ttl = args.job, args.records_ttl_ms
@@ -37,7 +39,7 @@ for state in string.gmatch(args.walk or '', '[^,]+') do states[#states + 1] = st
 local wrong_source = #states > 0 and not string.find(args.sources, ',' .. from .. ',', 1, true)
 local wrong_dispatch = args.expected_dispatch and args.expected_dispatch ~= dispatch
 -- What somebody without the lock has ended meanwhile is not tried again, nor given a deadline.
-local postponed = #states == 0 and (args.next_attempt_ms or args.deadline_ms)
+local postponed = #states == 0 and (args.next_attempt_ms or args.deadline_ms or args.queue)
 if wrong_source or wrong_dispatch or (postponed and terminal[from]) then
   if args.release_lock then redis.call('DEL', lock) end
   return {'refused', from, attempts, dispatch}
@@ -62,6 +64,10 @@ if limit and limit ~= '0' then
   if tenant_is_full(job, tenant, tonumber(limit), reserved, ttl) then
     local waits = queue and not holds_slot[from]
     if waits then
+      if present(facts.ls_queue) then
+        leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
+        redis.call('HDEL', meta, 'ls_queue', 'ls_handed')
+      end
       stand_in_line(job, tenant, limit, args.token, at, ttl)
       wake_next(tenant, at)
     else
@@ -70,8 +76,22 @@ if limit and limit ~= '0' then
     end
     keep(job, tenant, ttl)
     if args.release_lock then redis.call('DEL', lock) end
-    return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs}
+    return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs, at, {}, freed_workers}
   end
+end
+local length = 0
+if args.worker and facts.ls_handed ~= args.worker then
+  if args.turns_of and not facts.ls_handed and redis.call('EXISTS', capacity_key('turns', args.turns_of)) == 1 then
+    return {'refused', from, attempts, dispatch, 'others_wait', '', woken_jobs, at, {}, freed_workers}
+  end
+  local got = true
+  if args.slots then
+    length, got = take_slot(job, args.worker, tonumber(args.slots), args.worker_active, args.worker_age_ms, at, ttl)
+  end
+  if not got then
+    return {'refused', from, attempts, dispatch, 'worker_full', '', woken_jobs, at, {}, freed_workers, length}
+  end
+  free_worker(facts.ls_handed, job)
 end
 if args.next_attempt_ms then
   set_field('ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
@@ -146,7 +166,14 @@ else
   write_fields(meta)
   keep(job, tenant, ttl)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
-  if in_line and args.release_lock and leave_line(job, tenant) then news = true end
+  if args.queue then
+    wait_for_capacity(job, facts, args.queue, limit or '0', args.token, args.fitting, at, ttl)
+  elseif in_line and args.release_lock and present(facts.ls_queue) then
+    leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
+    redis.call('HDEL', meta, 'ls_queue', 'ls_handed')
+  elseif in_line and args.release_lock and leave_line(job, tenant) then
+    news = true
+  end
 end
 if news or has_struck_off then wake_next(tenant, at) end
 if args.dead_letter then
@@ -156,4 +183,5 @@ if args.processed_mark then
   redis.call('SET', args.processed_mark, args.mark_content, 'PX', args.processed_ttl_ms)
 end
 if args.release_lock then redis.call('DEL', unpack({lock, args.in_flight_mark})) end
-return {'ok', states[#states] or from, attempts, dispatch, '', '', woken_jobs, at, wrong_typed}
+return {'ok', states[#states] or from, attempts, dispatch, '', args.queue and 'in_line' or '', woken_jobs, at, wrong_typed,
+        freed_workers, length}

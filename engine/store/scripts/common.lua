@@ -268,6 +268,198 @@ local function note_limit(tenant, told, limit, at, ttl)
   return news
 end
 
+-- Jobs that wait for capacity, and the slots of workers; all of it has a time to live that every use renews:
+--   slots:<worker>        jobs that the worker has in flight, and jobs that a slot is kept free for
+--   waiting               all jobs that wait, by since when
+--   of:<tenant>           those of the tenant
+--   woken                 those that are being tried, by when they were called
+--   jobs:<queue><tenant>  those of the tenant that wait in the queue and are not being tried
+--   turns:<queue>         tenants that have such jobs, by when they were served last
+--   served                tenants by when they were served last, in any queue
+--   held:<tenant>         queues in whose order the tenant is not while all of its own slots are taken; held: all such tenants
+--   pool:<pool>           queues whose jobs may go to the pool, by when they were served last
+--   queues                all queues, by since when no live worker fits (0: one does)
+-- In the job's hash: ls_queue, the queue that it waits in, and ls_handed, the worker that keeps a slot free for it; or '.' where it is
+-- called without one, and for how many ms no worker has fitted its queue, where that is why. A queue is named by what its jobs demand: '<number of pools>;', then each pool and each placement label's name and
+-- value as '<length>:<text>', then '.'.
+local function capacity_key(kind, name)
+  return 'lockstep:capacity:' .. kind .. (name and ':' .. name or '')
+end
+
+local function named_tenant(tenant)
+  return present(tenant) and tenant or 'default'
+end
+
+-- In these states a job has a slot of its worker.
+local with_worker = {DISPATCHED = true, RUNNING = true}
+
+-- What a queue demands: pools first, and how many of the texts are pools.
+local function demand_of(queue)
+  local pools, at = string.match(queue, '^(%d+);()')
+  local texts = {}
+  while at do
+    local length, from = string.match(queue, '^(%d+):()', at)
+    if not length then break end
+    at = from + tonumber(length)
+    texts[#texts + 1] = string.sub(queue, from, at - 1)
+  end
+  return texts, tonumber(pools or '0')
+end
+
+-- Workers of which this call has freed a slot while jobs wait: it tells of them at the end of its reply, and who hears that hands the
+-- slot on.
+local freed_workers = {}
+
+local function free_worker(worker, job)
+  if not present(worker) or string.sub(worker, 1, 1) == '.' then return end
+  note_down('LREM', capacity_key('slots', worker), 0, job)
+  if redis.call('EXISTS', capacity_key('waiting')) == 1 then freed_workers[#freed_workers + 1] = worker end
+end
+
+-- How many of the jobs in the worker's list count. At most 16 are looked at. Those that have no slot any more are struck off. Those
+-- that the worker must have had in hand at its last heartbeat, two seconds after they were sent, and that it did not report, are
+-- lost: they do not count.
+local function look_at_worker(worker, at, active, age_ms)
+  local slots = capacity_key('slots', worker)
+  local length, reported = redis.call('LLEN', slots), tonumber(plus_millis(at, -(tonumber(age_ms) + 2000)))
+  local first = length > look_max and math.floor(tonumber(at) / 1000000) % (length - look_max + 1) or 0
+  local due = 0
+  for _, job in ipairs(redis.call('LRANGE', slots, first, first + look_max - 1)) do
+    local facts = redis.call('HMGET', meta_key(job), 'state', 'ls_worker', 'ls_handed', 'updated_at')
+    if with_worker[facts[1]] and facts[2] == worker then
+      if tonumber(facts[4] or '0') < reported then due = due + 1 end
+    elseif facts[3] ~= worker then
+      length = length - redis.call('LREM', slots, 0, job)
+    end
+  end
+  return length - math.max(0, due - tonumber(active))
+end
+
+-- Takes a slot of the worker for the job. The number of jobs that hold one, or have one kept free for them; `most` or more where
+-- the job has got none.
+local function take_slot(job, worker, most, active, age_ms, at, ttl)
+  local slots = capacity_key('slots', worker)
+  local length = redis.call('RPUSH', slots, job)
+  if length > most then
+    redis.call('RPOP', slots)
+    length = look_at_worker(worker, at, active, age_ms)
+    if length >= most then return length, false end
+    length = redis.call('RPUSH', slots, job)
+  end
+  if length == 1 or tonumber(at) % 64 == 0 then redis.call('PEXPIRE', slots, ttl) end
+  return length, true
+end
+
+-- The tenant has jobs in the queue: both are in the order.
+local function open_queue(queue, tenant, ttl)
+  local texts, pools = demand_of(queue)
+  local turns, queues = capacity_key('turns', queue), capacity_key('queues')
+  redis.call('ZADD', turns, 'NX', redis.call('ZSCORE', capacity_key('served'), tenant) or '0', tenant)
+  redis.call('ZADD', queues, 'NX', 0, queue)
+  redis.call('PEXPIRE', turns, ttl)
+  redis.call('PEXPIRE', queues, ttl)
+  for i = 1, pools do
+    redis.call('ZADD', capacity_key('pool', texts[i]), 'NX', 0, queue)
+    redis.call('PEXPIRE', capacity_key('pool', texts[i]), ttl)
+  end
+end
+
+-- A tenant without jobs in the queue leaves its order, and a queue without tenants is forgotten.
+local function close_queue(queue, tenant)
+  local turns = capacity_key('turns', queue)
+  if redis.call('EXISTS', capacity_key('jobs', queue .. tenant)) == 1 then return end
+  redis.call('ZREM', turns, tenant)
+  if redis.call('EXISTS', turns) == 1 then return end
+  local texts, pools = demand_of(queue)
+  redis.call('ZREM', capacity_key('queues'), queue)
+  for i = 1, pools do redis.call('ZREM', capacity_key('pool', texts[i]), queue) end
+end
+
+local function enqueue(job, queue, tenant, since, ttl)
+  local jobs = capacity_key('jobs', queue .. tenant)
+  redis.call('ZADD', jobs, since, job)
+  redis.call('PEXPIRE', jobs, ttl)
+  open_queue(queue, tenant, ttl)
+end
+
+-- Takes the job out of the queue that it waits in, with the slot that is kept free for it.
+local function leave_queue(job, tenant, queue, handed)
+  tenant = named_tenant(tenant)
+  redis.call('ZREM', capacity_key('waiting'), job)
+  redis.call('ZREM', capacity_key('woken'), job)
+  redis.call('ZREM', capacity_key('of', tenant), job)
+  if redis.call('ZREM', capacity_key('jobs', queue .. tenant), job) == 1 then close_queue(queue, tenant) end
+  free_worker(handed, job)
+end
+
+-- A slot of the tenant is free: it is in the order of its queues again.
+local function bring_back(tenant)
+  tenant = named_tenant(tenant)
+  local held = capacity_key('held', tenant)
+  for _, queue in ipairs(redis.call('SMEMBERS', held)) do
+    if redis.call('EXISTS', capacity_key('jobs', queue .. tenant)) == 1 then open_queue(queue, tenant, records_ttl) end
+  end
+  redis.call('DEL', held)
+  redis.call('ZREM', capacity_key('held'), tenant)
+end
+
+-- The job waits for capacity in `queue`: at its old place where it has waited before, also in its tenant's line. `token` names the
+-- handling that came to this, `facts` is what the hash holds of fields_of_entering. `fitting`: workers that might have had it, each
+-- with how many jobs it may have in flight; where one has a free slot after all, it is told of.
+local function wait_for_capacity(job, facts, queue, limit, token, fitting, at, ttl)
+  local tenant, meta = named_tenant(facts.tenant), meta_key(job)
+  local waiting, woken, own, served = capacity_key('waiting'), capacity_key('woken'), capacity_key('of', tenant), capacity_key('served')
+  local since = present(facts.ls_waits_since) and facts.ls_waits_since or at
+  if present(facts.ls_queue) then
+    leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
+  elseif present(facts.ls_waits_since) and leave_line(job, tenant) then
+    wake_next(tenant, at)
+  end
+  if redis.call('EXISTS', own) == 0 then redis.call('ZADD', served, at, tenant) end
+  redis.call('HSET', meta, 'ls_waits_since', since, 'ls_waits_limit', limit, 'ls_waits_token', token, 'ls_queue', queue)
+  redis.call('HDEL', meta, 'ls_next_attempt_at', 'ls_handed')
+  redis.call('ZADD', waiting, since, job)
+  redis.call('ZADD', own, since, job)
+  enqueue(job, queue, tenant, since, ttl)
+  for _, key in ipairs({waiting, woken, own, served}) do redis.call('PEXPIRE', key, ttl) end
+  for worker, most in string.gmatch(fitting or '', '(%S+) (%d+)') do
+    if redis.call('LLEN', capacity_key('slots', worker)) < tonumber(most) then freed_workers[#freed_workers + 1] = worker end
+  end
+end
+
+-- Whether a job that is listed as waiting in the queue waits there.
+local function waits_in(job, queue, tenant)
+  local facts = redis.call('HMGET', meta_key(job), 'state', 'ls_queue', 'tenant')
+  return facts[2] == queue and named_tenant(facts[3]) == tenant and present(facts[1]) and not terminal[facts[1]] and
+         not with_worker[facts[1]]
+end
+
+-- The job that waits longest of the tenant's in the queue, and is out of it then. What others have ended is struck off. At most 16
+-- are looked at.
+local function take_first(queue, tenant)
+  local jobs = capacity_key('jobs', queue .. tenant)
+  local found
+  for _, job in ipairs(redis.call('ZRANGE', jobs, 0, look_max - 1)) do
+    redis.call('ZREM', jobs, job)
+    if waits_in(job, queue, tenant) then
+      found = job
+      break
+    end
+    redis.call('ZREM', capacity_key('waiting'), job)
+    redis.call('ZREM', capacity_key('of', tenant), job)
+  end
+  close_queue(queue, tenant)
+  return found
+end
+
+-- Calls the job, which is in no order now. `handed`: see ls_handed.
+local function call_job(job, handed, at)
+  redis.call('HSET', meta_key(job), 'ls_handed', handed)
+  redis.call('ZADD', capacity_key('woken'), at, job)
+  redis.call('PEXPIRE', capacity_key('woken'), records_ttl)
+  woken_jobs[#woken_jobs + 1] = job
+end
+
 -- One page of a sorted set: {member, score, ...} from `lower` up to `upper`, and the last score ('' = this was the last page).
 -- The next page begins above that: whoever shares it still comes into this one, however many they are.
 local function page_of(index, lower, upper, size)
@@ -297,7 +489,8 @@ local function wait_until_due(next_attempt, at, longest_ms)
 end
 
 -- What `enter` looks at in the job's hash.
-local fields_of_entering = {'tenant', 'ls_waits_since', 'deadline_unix', 'ls_result_first', 'ls_kept'}
+local fields_of_entering = {'tenant', 'ls_waits_since', 'deadline_unix', 'ls_result_first', 'ls_kept', 'ls_worker', 'ls_queue',
+                            'ls_handed'}
 
 -- What scripts have seen to for the job and need not do again, from ls_kept of its hash: until when what is kept about it lives, in
 -- microseconds, and the tenant in whose set of active jobs it is. Nothing of a hash that no script has led into a state, as one that
@@ -325,6 +518,8 @@ local function enter(job, from, states, at, attempts, ttl, facts)
     delete_field('ls_waits_since')
     delete_field('ls_waits_limit')
     delete_field('ls_waits_token')
+    delete_known(facts, 'ls_queue')
+    delete_known(facts, 'ls_handed')
   end
   if terminal[last] then
     delete_known(facts, 'deadline_unix')
@@ -366,10 +561,13 @@ local function enter(job, from, states, at, attempts, ttl, facts)
   elseif not facts.unknown_before then
     freed = redis.call('ZREM', tenant_key('slots', tenant), job) == 1
   end
-  if in_line then
+  if in_line and present(facts.ls_queue) then
+    leave_queue(job, tenant, facts.ls_queue, not with_worker[last] and facts.ls_handed)
+  elseif in_line then
     local reserve = leave_line(job, tenant)
     freed = freed or reserve and not holds_slot[last]
   end
+  if with_worker[from] and not with_worker[last] then free_worker(facts.ls_worker, job) end
   if note_down('ZADD', 'job:recent', at, job) == 1 then
     redis.call('ZREMRANGEBYRANK', 'job:recent', 0, -1001)
   end
@@ -384,20 +582,26 @@ local function enter(job, from, states, at, attempts, ttl, facts)
   if terminal[last] and (present(facts.deadline_unix) or not facts.ls_kept) then
     redis.call('ZREM', 'job:deadline', job)
   end
+  if freed and #freed_workers > 0 then bring_back(tenant) end
   if freed then wake_next(tenant, at) end
 end
 
 -- Somebody else has ended the job, or sent it: its slot, and its place in line, are others' now.
 local function give_way(job, at)
   local meta = meta_key(job)
-  local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since')
-  local freed = false
-  if not holds_slot[read_state(job)] then
+  local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since', 'ls_worker', 'ls_queue', 'ls_handed')
+  local freed, state = false, read_state(job)
+  if not holds_slot[state] then
     freed = redis.call('ZREM', tenant_key('slots', facts[1]), job) == 1
+    free_worker(facts[3], job)
   end
   if present(facts[2]) then
-    freed = leave_line(job, facts[1]) or freed
-    redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token')
+    if present(facts[4]) then
+      leave_queue(job, facts[1], facts[4], facts[5])
+    else
+      freed = leave_line(job, facts[1]) or freed
+    end
+    redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token', 'ls_queue', 'ls_handed')
   end
   if freed then wake_next(facts[1], at) end
 end

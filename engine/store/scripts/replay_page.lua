@@ -16,9 +16,20 @@ local listed, last = page_of(KEYS[2], ARGV[4], plus_millis(at, -tonumber(ARGV[3]
 
 -- One without a request is not left there: it can never be handled, and has to be given up.
 local function waits_for_its_turn(job)
-  local facts = redis.call('HMGET', meta_key(job), 'tenant', 'ls_waits_since')
+  local facts = redis.call('HMGET', meta_key(job), 'tenant', 'ls_waits_since', 'ls_queue')
   if not present(facts[2]) or redis.call('EXISTS', request_key(job)) == 0 then
     return false
+  end
+  if present(facts[3]) then
+    local listed = redis.call('ZSCORE', capacity_key('jobs', facts[3] .. named_tenant(facts[1])), job) or
+                   redis.call('ZSCORE', capacity_key('woken'), job)
+    if listed then
+      -- Where the list of all of them was evicted, it is made anew.
+      redis.call('ZADD', capacity_key('waiting'), 'NX', facts[2], job)
+      redis.call('PEXPIRE', capacity_key('waiting'), ARGV[7])
+      keep(job, facts[1], ARGV[7])
+    end
+    return listed
   end
   local listed = redis.call('ZSCORE', tenant_key('waiting', facts[1]), job) or redis.call('ZSCORE', tenant_key('woken', facts[1]), job)
   if listed then

@@ -16,8 +16,10 @@
 --        {keys of another type that were left alone},
 --        how often in a row its input was not found, whether its stored request took the place of one that is lost
 --        ('' = no), '1' = the request is not the job's: of another tenant, or of two. Then nothing of it was recorded, and
---        what is stored is what counts, the job's deadline ('' = none), when all this was, '1' = no scheduler has handled the job
---        before ('' = one has)}
+--        what is stored is what counts, the job's deadline ('' = none), when all this was, {workers with a free slot}, the worker
+--        that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue in which it waits for capacity
+--        ('' = none), for how long in ms, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
+--        job before ('' = one has)}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
 -- tenant's job under this id, and come no further, has named that tenant.
@@ -125,12 +127,18 @@ else
   -- Whoever repairs what an end has left out goes by what the job has ended by.
   if terminal[state] and request and request ~= args.request then stored = request end
   give_way(job, at)
-  facts.ls_waits_since, facts.ls_waits_token = false, false
+  facts.ls_waits_since, facts.ls_waits_token, facts.ls_queue = false, false, false
 end
 
 if at_work then along = {} end
 local place = ''
-if present(facts.ls_waits_since) then
+local waited, unserved = 0, 0
+if present(facts.ls_queue) then
+  place = redis.call('ZSCORE', capacity_key('woken'), job) and 'woken' or
+          redis.call('ZSCORE', capacity_key('jobs', facts.ls_queue .. named_tenant(facts.tenant)), job) and 'waiting' or ''
+  waited = math.floor((tonumber(at) - tonumber(facts.ls_waits_since or at)) / 1000)
+  unserved = tonumber(string.match(facts.ls_handed or '', '^%.(%d+)$') or '0')
+elseif present(facts.ls_waits_since) then
   place = redis.call('ZSCORE', tenant_key('waiting', facts.tenant), job) and 'waiting' or
           redis.call('ZSCORE', tenant_key('woken', facts.tenant), job) and 'woken' or ''
 end
@@ -139,4 +147,5 @@ return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), fact
         wait_until_due(facts.ls_next_attempt_at, at, args.longest_delay_ms), along, facts.ls_last_cause or '', place,
         facts.ls_waits_token or '', woken_jobs, facts.updated_at or '0', facts.ls_stream_server or '', wrong_typed,
         counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at,
+        freed_workers, place == 'woken' and (facts.ls_handed or '') or '', facts.ls_queue or '', waited, unserved,
         untouched and (state == '' or state == 'PENDING') and '1' or ''}

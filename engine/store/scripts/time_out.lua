@@ -7,7 +7,7 @@
 --       4 expected updated_at ('' = any)  5 metadata ttl ms  6 failure reason  7 dead letter head ('' = none)
 --       8 dead letter ttl ms  9 dead letters kept
 -- Reply {'ok' | 'moved' | 'stray', state before, attempts, topic, worker of the dispatch, trace id, {jobs woken},
---        {keys of another type that were left alone}}
+--        {keys of another type that were left alone}, {workers with a free slot}}
 
 local job, meta = ARGV[1], KEYS[1]
 records_ttl = ARGV[5]
@@ -15,7 +15,8 @@ local facts = read_fields(meta, 'state', 'attempts', 'updated_at', 'topic', 'ls_
 local state = state_of(job, facts.state)
 local attempts = counter(facts.attempts)
 local function reply(verdict)
-  return {verdict, state, attempts, facts.topic or '', facts.ls_worker or '', facts.trace_id or '', woken_jobs, wrong_typed}
+  return {verdict, state, attempts, facts.topic or '', facts.ls_worker or '', facts.trace_id or '', woken_jobs, wrong_typed,
+          freed_workers}
 end
 
 if state == '' or terminal[state] or (ARGV[3] ~= '' and state ~= ARGV[3]) then

@@ -1,0 +1,233 @@
+// Jobs that wait for a worker with a free slot.
+#include <fmt/core.h>
+
+#include "engine/wire/packet.h"
+#include "fakes/engine_test/scheduler_fixture.h"
+
+namespace lockstep::fakes::engine_test {
+namespace {
+
+class CapacityTest : public SchedulerTest {
+protected:
+    static constexpr const char* kWaiting = "lockstep:capacity:waiting";
+    static constexpr const char* kSlots = "lockstep:capacity:slots:w1";
+
+    /// A scheduler that knows worker w1, which takes `slots` jobs at once.
+    void start_with(int slots) {
+        boot();
+        slots_ = slots;
+        report(0);
+    }
+    void report(int active, const std::string& worker = "w1", const std::string& pool = "default") {
+        cap::Heartbeat heartbeat;
+        heartbeat.set_worker_id(worker);
+        heartbeat.set_pool(pool);
+        heartbeat.set_active_jobs(active);
+        heartbeat.set_max_parallel_jobs(slots_);
+        bus.tell("sys.heartbeat", engine::wire::make_packet(std::move(heartbeat), "", worker, clock.now()));
+    }
+    void submit_for(const std::string& job, const std::string& tenant) {
+        auto request = request_for(job);
+        request.set_tenant_id(tenant);
+        EXPECT_TRUE(submit(request)->acked()) << job;
+    }
+    /// Lets time pass in which the worker says that it has `active` jobs.
+    void pass(Duration span, int active) {
+        for (Duration passed{}; passed < span; passed += 5s) {
+            report(active);
+            loop.run_for(5s);
+        }
+    }
+    [[nodiscard]] Texts waiting() {
+        Texts jobs;
+        const RedisValue line = run({"ZRANGE", kWaiting, "0", "-1"});
+        for (const RedisValue& job : *line.array()) jobs.emplace_back(job.text());
+        return jobs;
+    }
+    [[nodiscard]] Texts states(const Texts& jobs) {
+        Texts found;
+        for (const std::string& job : jobs) found.push_back(state(job));
+        return found;
+    }
+    /// A job that another replica has sent to w1.
+    void sent_by_another(const std::string& job) {
+        run({"RPUSH", kSlots, job});
+        run({"HSET", "job:meta:" + job, "state", "RUNNING", "ls_worker", "w1", "updated_at",
+             std::to_string(
+                 std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch()).count())});
+    }
+
+    int slots_ = 0;
+};
+
+TEST_F(CapacityTest, AJobBeyondTheSlotsWaitsWithoutATryAndTakesTheFirstThatIsFree) {
+    start_with(2);
+    for (const char* job : {"j1", "j2", "j3", "j4"}) EXPECT_TRUE(submit(job)->acked()) << "the store remembers it";
+    EXPECT_EQ(states({"j1", "j2", "j3", "j4"}), (Texts{"RUNNING", "RUNNING", "PENDING", "PENDING"}));
+    EXPECT_EQ(waiting(), (Texts{"j3", "j4"}));
+    EXPECT_EQ(field("j3", "attempts"), "0");
+    EXPECT_EQ(field("j3", "ls_next_attempt_at"), "");
+    EXPECT_NE(field("j3", "ls_last_cause").find("pool_overloaded"), std::string::npos);
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(states({"j3", "j4"}), (Texts{"RUNNING", "PENDING"})) << "the call that ends a job hands its slot on";
+    result("j2", cap::JOB_STATUS_FAILED);
+    result("j3", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(states({"j4"}), (Texts{"RUNNING"}));
+    result("j4", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(text({"HGET", "job:meta:j4", "ls_waits_since"}), "");
+    EXPECT_EQ(*run({"EXISTS", kWaiting, "lockstep:capacity:woken", kSlots, "lockstep:capacity:queues",
+                    "lockstep:capacity:pool:default", "lockstep:capacity:of:acme"})
+                   .integer(),
+              0);
+}
+
+TEST_F(CapacityTest, WhatOtherReplicasHaveSentFillsTheWorkerToo) {
+    start_with(2);
+    sent_by_another("o1");
+    sent_by_another("o2");
+    submit("j1");
+    EXPECT_EQ(state("j1"), "PENDING");
+    EXPECT_EQ(waiting(), (Texts{"j1"}));
+    EXPECT_EQ(*run({"LLEN", kSlots}).integer(), 2);
+    EXPECT_TRUE(dispatches().empty());
+}
+
+TEST_F(CapacityTest, AJobThatJoinsAfterTheLastSlotWasFreedIsHandedIt) {
+    start_with(1);
+    sent_by_another("o1");
+    submit("j1");
+    EXPECT_EQ(state("j1"), "PENDING");
+    // Another replica has ended both, and this one still counts the worker as full.
+    run({"DEL", kSlots});
+    run({"HSET", "job:meta:o1", "state", "SUCCEEDED"});
+    submit("j2");
+    EXPECT_EQ(states({"j1", "j2"}), (Texts{"RUNNING", "PENDING"})) << "and it is the other one's turn";
+}
+
+TEST_F(CapacityTest, TenantsTakeTurns) {
+    start_with(1);
+    submit_for("first", "a");
+    for (const char* job : {"a1", "a2", "a3"}) submit_for(job, "a");
+    for (const char* job : {"b1", "b2"}) submit_for(job, "b");
+    Texts order;
+    std::string running = "first";
+    for (int i = 0; i < 5; ++i) {
+        loop.run_for(1ms);
+        result(running, cap::JOB_STATUS_SUCCEEDED);
+        for (const char* job : {"a1", "a2", "a3", "b1", "b2"})
+            if (state(job) == "RUNNING") running = job;
+        order.push_back(running);
+    }
+    EXPECT_EQ(order, (Texts{"a1", "b1", "a2", "b2", "a3"}));
+}
+
+TEST_F(CapacityTest, ANewJobDoesNotOvertakeOneThatWaits) {
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    report(0);  // it looks free to this replica
+    run({"DEL", kSlots});
+    bus.state.connected = false;  // no tick
+    submit("j3");
+    EXPECT_EQ(field("j3", "attempts"), "0");
+    EXPECT_EQ(state("j2"), "RUNNING") << "j3 has found the slot, and j2 gets it";
+    EXPECT_EQ(state("j3"), "PENDING");
+}
+
+TEST_F(CapacityTest, ATickFindsASlotThatOnlyAHeartbeatTellsOf) {
+    start_with(2);
+    report(2);  // jobs of somebody else
+    submit("j1");
+    EXPECT_EQ(state("j1"), "PENDING");
+    report(0);
+    loop.run_for(2s);
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
+TEST_F(CapacityTest, JobsThatARestartedWorkerHasLostLeaveTheirSlots) {
+    start_with(2);
+    submit("j1");
+    submit("j2");
+    submit("j3");
+    pass(5s, 2);
+    EXPECT_EQ(state("j3"), "PENDING");
+    pass(5s, 0);
+    EXPECT_EQ(state("j3"), "RUNNING");
+    EXPECT_EQ(states({"j1", "j2"}), (Texts{"RUNNING", "RUNNING"})) << "the reconciler ends these in time";
+}
+
+TEST_F(CapacityTest, AWokenJobThatNobodyTakesUpGivesItsSlotBack) {
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    submit("j3");
+    // Woken by a replica that then died.
+    run({"ZREM", "lockstep:capacity:jobs:1;7:default.acme", "j2"});
+    run({"ZADD", "lockstep:capacity:woken", "1", "j2"});
+    run({"HSET", "job:meta:j2", "ls_handed", "w1"});
+    run({"RPUSH", kSlots, "j2"});
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"PENDING", "PENDING"})) << "the slot is kept for j2";
+    pass(5s, 0);
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"RUNNING", "PENDING"})) << "at its old place";
+}
+
+TEST_F(CapacityTest, AJobThatHasWaitedForTooLongEnds) {
+    tunables.data_ttl = 1min;
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    pass(55s, 1);
+    EXPECT_EQ(state("j2"), "PENDING");
+    pass(15s, 1);
+    EXPECT_EQ(state("j2"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j2"), "pool_overloaded");
+    EXPECT_EQ(field("j2", "attempts"), "0");
+    EXPECT_EQ(waiting(), Texts{});
+}
+
+// A worker that comes back within the time of fifty tries finds its jobs waiting, and none of them has used a try.
+TEST_F(CapacityTest, JobsWaitForAWorkerThatIsAwayAndEndOnlyAfterTheTimeOfAllTries) {
+    tunables.worker_ttl = 30s;
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    submit("j3");
+    loop.run_for(20min);
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"PENDING", "PENDING"}));
+    EXPECT_EQ(field("j2", "attempts"), "0");
+    report(0);
+    loop.run_for(2s);
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"RUNNING", "PENDING"}));
+    loop.run_for(25min);
+    EXPECT_EQ(state("j3"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j3"), "no_workers");
+}
+
+TEST_F(CapacityTest, ATenantAtItsLimitLeavesTheOrderUntilOneOfItsOwnSlotsIsFree) {
+    kernel.answer = [](const cap::PolicyCheckRequest& question) {
+        auto answer = ScriptedKernel::says(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+        if (question.tenant() == "a") answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(2);
+        return answer;
+    };
+    start_with(3);
+    submit_for("a1", "a");
+    submit_for("b1", "b");
+    submit_for("b2", "b");
+    for (const char* job : {"a2", "a3"}) submit_for(job, "a");
+    submit_for("b3", "b");
+    EXPECT_EQ(waiting(), (Texts{"a2", "a3", "b3"}));
+    result("b1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("a2"), "RUNNING");
+    loop.run_for(6s);
+    const std::size_t asked = kernel.questions.size();
+    report(3);
+    result("b2", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(states({"a3", "b3"}), (Texts{"PENDING", "RUNNING"})) << "a has two already";
+    EXPECT_EQ(kernel.questions.size(), asked + 1) << "about b3";
+    result("a1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("a3"), "RUNNING");
+}
+
+}  // namespace
+}  // namespace lockstep::fakes::engine_test

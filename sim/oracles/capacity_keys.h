@@ -1,0 +1,23 @@
+// Keys of jobs that wait for a worker with a free slot (engine/delivery-semantics.md, "Jobs that wait for capacity").
+#pragma once
+
+#include <string_view>
+
+#include "sim/oracles/job_keys.h"
+
+namespace lockstep::sim {
+
+/// All jobs that wait, by since when.
+inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting";
+/// The jobs that a worker has in flight, or that a slot is kept free for.
+inline constexpr std::string_view kWorkerSlots = "lockstep:capacity:slots:";
+inline constexpr std::string_view kCapacityTick = "lockstep:capacity:tick";
+
+/// Where jobs stand that wait, or that have been woken.
+[[nodiscard]] constexpr bool is_place_for_capacity(std::string_view key) {
+    return key == kCapacityWaiting || key == "lockstep:capacity:woken";
+}
+/// Whether the jobs that are listed there wait until they are woken, for a slot of their tenant or of a worker.
+[[nodiscard]] constexpr bool is_line(std::string_view key) { return is_tenants_line(key) || key == kCapacityWaiting; }
+
+}  // namespace lockstep::sim
