@@ -393,7 +393,8 @@ TEST_F(StoreTimeOut, AStrayIndexEntryIsRemoved) {
 TEST_F(StoreTimeOut, APageOfDeadlinesMayLeaveSomeOut) {
     job_in("first", running, 0s);
     job_in("second", pending, 0s);
-    run({"ZADD", "job:deadline", "5", "first", "6000005", "second"});
+    const std::int64_t now = server_micros();
+    run({"ZADD", "job:deadline", std::to_string(now - 9'000'000), "first", std::to_string(now - 3'000'000), "second"});
     const auto all = past_deadlines();
     ASSERT_EQ(all.size(), 2u);
     EXPECT_EQ(all[0].stale.job.text(), "first");
