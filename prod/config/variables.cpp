@@ -241,7 +241,8 @@ constexpr std::array kVariables{
         .otherwise = "",
         .help =
             "how many processes of this role there are at least: with fewer, the alert LockstepReplicaMissing fires",
-        .least = 1},
+        .least = 1,
+        .most = 1000},
     Variable{.section = kProcess,
              .name = "LOCKSTEP_STOP_LIMIT",
              .kind = duration,

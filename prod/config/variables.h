@@ -36,7 +36,7 @@ struct Variable {
     /// The variable that says the same in another unit, and wins.
     std::string_view instead_of{};
     std::span<const std::string_view> words{};
-    std::int64_t least = 0, most = 0;  // of a count; most 0: no limit
+    std::int64_t least = 0, most = 0;  // of a count; most 0: that of its tunable
     engine::Duration shortest{};       // of a duration; the longest is ten years
 };
 

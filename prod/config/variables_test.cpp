@@ -34,6 +34,7 @@ TEST(Variables, StandOnceEachAndNameTunablesThatExist) {
         EXPECT_TRUE(names.insert(one.name).second) << one.name;
         EXPECT_FALSE(one.help.empty()) << one.name;
         if (!one.tunable.empty()) EXPECT_NE(engine::find_tunable(one.tunable), nullptr) << one.name;
+        if (one.kind == VariableKind::count) EXPECT_TRUE(one.most > 0 || !one.tunable.empty()) << one.name;
     }
 }
 
