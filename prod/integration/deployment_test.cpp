@@ -2,6 +2,7 @@
 // twice, and what did not succeed left a dead letter.
 #include "prod/integration/deployment_fixture.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -15,6 +16,17 @@ namespace lockstep::prod::testing {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// Whether a server on this port has been sent something that it has not read yet.
+bool has_unread_bytes(int port) {
+    std::ifstream table("/proc/net/tcp");
+    std::string number, local, remote, state, queues, rest;
+    while (table >> number >> local >> remote >> state >> queues && std::getline(table, rest)) {
+        if (local.ends_with(fmt::format(":{:04X}", port)) && state == "01" && !queues.ends_with(":00000000"))
+            return true;
+    }
+    return false;
+}
 
 class DeploymentTest : public DeploymentFixture {
 protected:
@@ -359,7 +371,7 @@ TEST_F(DeploymentTest, AManyfoldSubmissionSaysHowManyJobsAreStoredAndOfHowManyNo
     Program many = world->launch("lockstepctl", {"submit", "--id", "b", "--count", "100000", "--rate", "200"});
     ASSERT_TRUE(Deployment::until([&] { return world->redis_keys("job:req:b-*") > 20; }, 20s));
     world->redis().freeze();  // what it is told from now on may be done or not
-    std::this_thread::sleep_for(1s);
+    ASSERT_TRUE(Deployment::until([&] { return has_unread_bytes(world->redis().port()); }, 20s));
     many.signal(SIGINT);
     EXPECT_EQ(many.wait(40s), 130);
     world->redis().thaw();
@@ -377,8 +389,7 @@ TEST_F(DeploymentTest, AManyfoldSubmissionSaysHowManyJobsAreStoredAndOfHowManyNo
     EXPECT_GT(unknown, 0) << said;
     EXPECT_EQ(stored + unknown + number_before(" are not,"), 100000) << said;
     const auto there = [&] { return world->redis_keys("job:req:b-*"); };
-    std::this_thread::sleep_for(500ms);
-    EXPECT_GE(there(), stored) << said;
+    EXPECT_TRUE(Deployment::until([&] { return there() >= stored; }, 20s)) << said;
     EXPECT_LE(there(), stored + unknown) << said;
 }
 
