@@ -63,7 +63,7 @@ void AtomicFile::open_temporary() {
     if (file_ < 0) failure_ = errno;
 }
 
-/// A pipe blocks here until somebody reads from it.
+/// A pipe blocks here until it has a reader.
 void AtomicFile::open_target() {
     if (failure_ != 0 || file_ >= 0) return;
     file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);

@@ -2,7 +2,7 @@
 //
 // 1. One replica ticks, at once when it starts and then at every interval (see ticker.h). A tick goes through all jobs that
 //    have been PENDING, approved, or SCHEDULED for `pending_age`, in pages that begin where the last one ended, so that
-//    jobs which cannot be placed hide nobody; where a tick ends early the next one goes on. Jobs whose next try is not due are
+//    jobs which cannot be placed hide no others; where a tick ends early the next one goes on. Jobs whose next try is not due are
 //    left alone.
 // 2. Between ticks every replica tries the jobs again whose messages it has acknowledged before they could be placed.
 //    Jobs that the store has woken, because there is room for them in their tenant's limit now, are tried at once by the

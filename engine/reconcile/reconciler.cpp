@@ -119,7 +119,7 @@ Task<void> Reconciler::sweep_state(JobState state, StayLimits limits) {
             const Dealt dealt =
                 co_await deal_with(overdue, keys::state_index(state), state,
                                    fmt::format("timeout: {} >{}", to_string(state), format_duration(overdue.limit)));
-            // However this tick ends, the next one goes on behind this job: one that cannot be ended hides nobody.
+            // However this tick ends, the next one goes on behind this job: one that cannot be ended hides no other.
             resume_after_[state] = overdue.stale.score;
             progress = progress || dealt == Dealt::done;
             if (dealt == Dealt::failed && ++failed < context_.tunables.reconciler_max_retries) work_left = true;

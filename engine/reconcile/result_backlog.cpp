@@ -81,7 +81,7 @@ Task<bool> ResultBacklog::ask() {
 }
 
 bool ResultBacklog::unanswered() {
-    // Results that stand in a stream which answers nobody reach nobody either: their time begins when it answers again.
+    // No replica can receive results while the stream does not answer: their time begins when it answers again.
     answered_since_ = context_.ports.clock.monotonic();
     return false;
 }

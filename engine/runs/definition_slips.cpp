@@ -234,7 +234,7 @@ private:
         if (multiplier.is_number() && multiplier.get<double>() <= 1)
             warn("/retry/multiplier", fmt::format("{} counts as 2: pauses always grow", multiplier.dump()));
         if (step.type == StepType::approval && step.retry.max_retries > 0)
-            warn("/retry", "whoever rejects the gate's job is asked again; `workflow approve --reject` ends the step");
+            warn("/retry", "the person who rejects the gate's job is asked again; `workflow approve --reject` ends the step");
     }
 
     void by_type(const StepDefinition& step) {

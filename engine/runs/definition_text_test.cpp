@@ -111,7 +111,7 @@ TEST(DefinitionText, WarnsOfWhatIsCarriedOutAndPerhapsMeantOtherwise) {
     EXPECT_THAT(told_of_steps(R"("a": {"retry": {"max_retries": 3, "multiplier": 1}})"),
                 ElementsAre(HasSubstr("warning: wf.json:1:57: at /steps/a/retry/multiplier: 1 counts as 2")));
     EXPECT_THAT(told_of_steps(R"("a": {"type": "approval", "retry": {"max_retries": 1}})"),
-                ElementsAre(HasSubstr("at /steps/a/retry: whoever rejects the gate's job is asked again")));
+                ElementsAre(HasSubstr("at /steps/a/retry: the person who rejects the gate's job is asked again")));
     EXPECT_THAT(told_of_steps(
                     R"("s": {"type": "switch", "condition": "input.x", "input": {"cases": {"1": "x"}, "default": "y"}},
                                  "x": {}, "y": {}, "then": {"depends_on": ["x"]}, "join": {"depends_on": ["x", "y"]})"),

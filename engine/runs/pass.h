@@ -81,7 +81,7 @@ private:
     void visit(const StepDefinition& step);
     [[nodiscard]] bool may_begin(const StepDefinition& step, StepRun& record);
     [[nodiscard]] bool dependencies_hold(const StepDefinition& step);
-    /// False: this pass begins no more. Whoever asks goes on to begin something.
+    /// False: this pass begins no more. The caller goes on to begin something.
     [[nodiscard]] bool may_begin_another();
     /// False: the step has been dealt with.
     [[nodiscard]] bool condition_holds(const StepDefinition& step, StepRun& record);
@@ -100,7 +100,7 @@ private:
     void look_at(const StepDefinition& step);
     /// A step, an item or a round has come to an end: what may go on by that is looked at.
     void ended(const std::string& key);
-    /// It holds now, or never will: whoever waits for it is looked at.
+    /// It holds now, or never will: steps that wait for it are looked at.
     void release(const StepDefinition& dependency);
     void set_run_status(RunStatus status);
     [[nodiscard]] nlohmann::json output_of_run();

@@ -45,7 +45,7 @@ struct FreeWorker {
 
 /// The jobs that wait for capacity, as one look has found them.
 struct CapacityLook {
-    bool lost = false;      // somebody else looks after them
+    bool lost = false;      // another replica holds the lock
     std::int64_t jobs = 0;  // that wait
     struct Queue {
         std::string name;
@@ -136,7 +136,7 @@ public:
                                                         std::int64_t limit);
     /// Tends the tenant after the one at `after` (empty = from the beginning): looks at `slots` of those that hold its slots and
     /// strikes off whose job has ended, wakes whom there is room for, and has the first in line ask policy again where it has
-    /// said nothing about the line for `ask_after` (zero = never). Over for somebody who does not hold the lock, whose place stays.
+    /// said nothing about the line for `ask_after` (zero = never). Over for a caller that does not hold the lock, whose place stays.
     [[nodiscard]] Task<Outcome<TenantRound>> tend_tenant(TickLock lock, std::string after, std::int64_t slots,
                                                          Duration ask_after);
     /// Hands free slots of the worker to jobs that wait for capacity: they are woken. How many jobs it has in flight then.

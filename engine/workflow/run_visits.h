@@ -6,7 +6,7 @@
 //    left, under the same ids, which scheduler and stream know again (H-26).
 // 3. A visit does a bounded amount of work, by counts: steps begun, ends taken into account, bytes of results and of other runs read at
 //    a time. When more is left, or its lock would not last, it commits what it has and gives way; another one goes on from there.
-// 4. A visit that could not be made says so, and is made again by whoever came with something (H-27, C-25).
+// 4. A visit that could not be made says so, and is made again by the caller that came with something (H-27, C-25).
 #pragma once
 
 #include <functional>

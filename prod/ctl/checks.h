@@ -62,7 +62,7 @@ struct DeploymentFacts {
     /// By scheduler, as its record in Redis says: the limits that its variables set. Replicas that do not tell are not in it.
     std::map<std::string, std::map<std::string, std::string>> limits;
 };
-/// Schedulers and whether they differ, workers, circuit, configuration document, dead letters, jobs that nobody takes up.
+/// Schedulers and whether they differ, workers, circuit, configuration document, dead letters, jobs that no replica takes.
 [[nodiscard]] Findings check_deployment(const DeploymentFacts& facts);
 
 /// A stream as STREAM.INFO describes it, against wire.md 3.1: `answer` is the server's, empty when there was none.

@@ -106,7 +106,7 @@ void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
     c.option("--deadline", &a.budget, "time for the whole job, such as 30s");
     c.option("--trace", &o.trace, "trace id; made up when missing").identifier();
     const auto key = c.option("--idempotency-key", &o.idempotency_key, "submit once per tenant and key").identifier();
-    const auto count = c.option("--count", &o.count, "how many; says how many are stored, and of how many nobody knows")
+    const auto count = c.option("--count", &o.count, "how many; says how many are stored, and for how many that is unknown")
                            .range(1, 100'000'000)
                            .show_default();
     c.option("--rate", &o.rate, "how many per second; 0 for as fast as it goes").real_range(0, 1e6);

@@ -49,7 +49,7 @@ enum class Fate : std::uint8_t {
     submitted,   // stored and published, now or earlier
     stored,      // stored; a scheduler finds it without the message
     not_stored,  // certainly
-    unknown,     // nobody can say whether it was stored
+    unknown,     // whether it was stored cannot be said
 };
 
 struct Submitted {
@@ -294,7 +294,7 @@ int Submission::tell_of_many(const std::string& prefix, double seconds) const {
     std::string what = fmt::format("of {} jobs {} are stored", options_.count, stored);
     if (count(Fate::stored) > 0)
         what += fmt::format(" ({} of them not published: a scheduler takes them up from Redis)", count(Fate::stored));
-    what += fmt::format(", {} are not, and of {} nobody knows", failed, unknown);
+    what += fmt::format(", {} are not, and for {} it is unknown", failed, unknown);
     if (interrupted_by_) what += fmt::format("; interrupted after {} were begun", begun_);
     if (!first_trouble_.empty()) what += fmt::format("; the first: {}", first_trouble_);
     if (failed + unknown > 0) what += fmt::format(". The same line with --id {} submits what is missing", prefix);

@@ -359,8 +359,8 @@ TEST_F(DeploymentTest, ASubmissionThatCannotBeRecordedLeavesItsKeyFreeAndNoHalfO
 }
 
 TEST_F(DeploymentTest, AManyfoldSubmissionSaysHowManyJobsAreStoredAndOfHowManyNobodyKnows) {
-    world->add_scheduler();
-    world->add_worker("w1", {"--service-time", "1ms", "--max-parallel", "100"});
+    Program& scheduler = world->add_scheduler();
+    Program& worker = world->add_worker("w1", {"--service-time", "1ms", "--max-parallel", "100"});
     const auto whole = world->ctl_json({"submit", "--id", "a", "--count", "50"});
     EXPECT_EQ(whole["submitted"], 50) << whole;
     EXPECT_EQ(whole["unknown"], 0) << whole;
@@ -368,6 +368,9 @@ TEST_F(DeploymentTest, AManyfoldSubmissionSaysHowManyJobsAreStoredAndOfHowManyNo
     EXPECT_EQ(again["submitted"], 50) << again;
     ASSERT_TRUE(world->all_end(50, 40s));
 
+    // From here on only the submission speaks to Redis.
+    worker.kill();
+    scheduler.kill();
     Program many = world->launch("lockstepctl", {"submit", "--id", "b", "--count", "100000", "--rate", "200"});
     ASSERT_TRUE(Deployment::until([&] { return world->redis_keys("job:req:b-*") > 20; }, 20s));
     world->redis().freeze();  // what it is told from now on may be done or not
@@ -383,9 +386,9 @@ TEST_F(DeploymentTest, AManyfoldSubmissionSaysHowManyJobsAreStoredAndOfHowManyNo
         return std::stoi("0" + said.substr(begin, at - begin));
     };
     const int stored = number_before(" are stored");
-    const auto of = said.find("and of ");
+    const auto of = said.find("and for ");
     ASSERT_NE(of, std::string::npos) << said;
-    const int unknown = std::stoi(said.substr(of + 7));
+    const int unknown = std::stoi(said.substr(of + 8));
     EXPECT_GT(unknown, 0) << said;
     EXPECT_EQ(stored + unknown + number_before(" are not,"), 100000) << said;
     const auto there = [&] { return world->redis_keys("job:req:b-*"); };

@@ -11,7 +11,7 @@ namespace lockstep::prod {
 /// renewal adds to, the last one holds on.
 enum class Expiry : std::uint8_t { first, last };
 
-/// When the file's certificates expire, by the clock of the world. The error names the file and says why nobody knows.
+/// When the file's certificates expire, by the clock of the world. The error names the file and says why that cannot be told.
 [[nodiscard]] tl::expected<std::chrono::sys_seconds, std::string> certificate_expiry(const std::string& file,
                                                                                      Expiry which);
 

@@ -8,7 +8,7 @@
 //    acknowledged is said again: a cluster whose stream has no leader keeps nothing. Without a message id, as the protocol has it: a
 //    second copy changes nothing, and a leader that has lost a message may still take the next one for its repetition.
 // 4. A worker that is to stop finishes its jobs for as long as `drain` says. Those that are left then, begun or not, are ended and reported as
-//    FAILED_RETRYABLE with kWorkerStopped, so that nobody waits for their timeout.
+//    FAILED_RETRYABLE with kWorkerStopped, so that their submitters need not wait for the timeout.
 #pragma once
 
 #include <functional>

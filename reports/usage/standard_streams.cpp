@@ -61,7 +61,7 @@ LenientStream* output = nullptr;
 }  // namespace
 
 void open_standard_streams() {
-    // Opened in the direction in which nobody uses it, so that the use fails. A free descriptor is the lowest one.
+    // Opened in the direction that no program uses, so that the use fails. A free descriptor is the lowest one.
     for (const auto& [descriptor, mode] :
          {std::pair(STDIN_FILENO, O_WRONLY), std::pair(STDOUT_FILENO, O_RDONLY), std::pair(STDERR_FILENO, O_WRONLY)})
         if (is_closed(descriptor) && ::open("/dev/null", mode) != descriptor) std::_Exit(kOutputLost);

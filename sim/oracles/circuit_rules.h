@@ -9,7 +9,7 @@
 // its job was taken up: whoever takes one up learns how the circuit stands, and what happens in the instants between that
 // and the call is nobody's fault. For the same reason, calls that began before a trip are no probes. Of a job that a replica
 // had in hand when it froze, or was given then, and took up once more after that, the next call is taken for the one that was on its way.
-// Where it asks about a job while an earlier question about that job is open, nobody can tell whose the answers are: they bind nobody.
+// Where it asks about a job while an earlier question about that job is open, the answers cannot be told apart, and none counts.
 //
 // The circuit that each replica counts for itself is judged as well: see own_circuits.h.
 #pragma once

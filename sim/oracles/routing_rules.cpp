@@ -352,7 +352,7 @@ void RoutingRules::judge_repetition(fakes::NodeId replica, const std::string& jo
 void RoutingRules::on_nobody(fakes::NodeId replica, std::string_view job, std::string_view cause) {
     const auto choice = choice_of(replica, job);
     if (!choice) return;
-    // Jobs that came earlier go first, whoever is free.
+    // Jobs that came earlier go first, whichever worker is free.
     if (waiting_.size() > waiting_.count(job)) return;
     if (refused_.contains(Place(replica, job))) return;
     exercise();

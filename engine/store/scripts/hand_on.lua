@@ -2,7 +2,7 @@
 -- Hands the free slots of a worker to jobs that wait for capacity. Of the queues that the worker fits, the one whose next tenant was
 -- served least recently comes first, and of that tenant the job that has waited longest. A tenant all of whose own slots are taken
 -- leaves the order. The slot is kept free for the job that is called until it is dispatched, or called back after ten seconds. At
--- most 16 queues are looked at, 16 tenants and 16 jobs for each job that is called, and 16 jobs are called.
+-- most 16 queues are looked at, 16 tenants of each, 16 jobs for each job that is called, and 16 jobs are called.
 --
 -- ARGV  named: worker, worker_active and worker_age_ms as of its last heartbeat, slots (jobs that it may have in flight; not given: any
 --       number), pool, records_ttl_ms
@@ -67,14 +67,16 @@ for _, queue in ipairs(looked_at) do
     redis.call('ZADD', listed, at, queue)
   end
 end
+local heads = {}
+for _, queue in ipairs(fitting) do heads[queue] = {next_tenant(queue)} end
 local called = 0
 for _ = 1, 2 * look_max do
-  local best, tenant, since
+  local best
   for _, queue in ipairs(fitting) do
-    local next, known = next_tenant(queue)
-    if next and (not best or known < since) then best, tenant, since = queue, next, known end
+    if heads[queue][1] and (not best or heads[queue][2] < heads[best][2]) then best = queue end
   end
   if not best then break end
+  local tenant = heads[best][1]
   local job = take_first(best, tenant)
   if job then
     -- A microsecond apart, so that several tenants take turns within this call.
@@ -86,6 +88,10 @@ for _ = 1, 2 * look_max do
     redis.call('ZADD', listed, 'XX', now, best)
     call_job(job, worker, at)
     if called == room then break end
+  end
+  -- Only where this tenant was next has anything changed.
+  for _, queue in ipairs(fitting) do
+    if heads[queue][1] == tenant then heads[queue] = {next_tenant(queue)} end
   end
 end
 return {length + called, woken_jobs}
