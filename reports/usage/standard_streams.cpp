@@ -17,7 +17,7 @@ namespace {
 bool is_closed(int descriptor) { return ::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF; }
 
 /// Takes the place of one of C's streams and never fails: fmt::print throws where a write does, and would end the program in the
-/// middle of its work. The first failure is kept. It lives as long as the process, since threads of libraries may still print.
+/// middle of its work. The first failure is kept. Nothing is destroyed: threads of libraries may print while the program ends.
 class LenientStream {
 public:
     LenientStream(std::FILE*& stream, int descriptor, int buffering) : original_(stream), descriptor_(descriptor) {
@@ -69,8 +69,9 @@ void open_standard_streams() {
 
 int run_program(const char* name, int argc, char** argv, int (*program)(int argc, char** argv)) {
     open_standard_streams();
-    output = new LenientStream(stdout, STDOUT_FILENO, ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF);
-    new LenientStream(stderr, STDERR_FILENO, _IONBF);
+    static LenientStream out(stdout, STDOUT_FILENO, ::isatty(STDOUT_FILENO) != 0 ? _IOLBF : _IOFBF);
+    static LenientStream errors(stderr, STDERR_FILENO, _IONBF);
+    output = &out;
     const int code = program(argc, argv);
     const int failure = output->failure();
     if (failure == 0) return code;
