@@ -20,6 +20,7 @@
 
 #include "engine/runs/run_document.h"
 #include "engine/runtime/scope.h"
+#include "engine/wire/rfc3339.h"
 #include "engine/workflow/run_keys.h"
 #include "engine/workflow/run_store.h"
 #include "engine/workflow/workflow_engine.h"
@@ -277,7 +278,7 @@ void Bench::delays(int runs, int delay_seconds) {
     std::vector<double> late;
     for (int n = 0; n < runs; ++n) {
         const json step = document(fmt::format("{}-{}", workflow, n))["steps"]["wait"];
-        const auto at = [&](const char* name) { return engine::parse_rfc3339(step.value(name, "")).value(); };
+        const auto at = [&](const char* name) { return engine::wire::parse_rfc3339(step.value(name, "")).value(); };
         late.push_back(1000 * (seconds(at("completed_at") - at("started_at")) - delay_seconds));
     }
     std::ranges::sort(late);

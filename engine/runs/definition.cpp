@@ -18,6 +18,7 @@
 #include "engine/runs/run_document.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/rfc3339.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine {
@@ -286,7 +287,7 @@ private:
         check_templates(members.pointer() + "/input", step.input);
         check_schema(members.pointer() + "/input_schema", step.input_schema);
         check_schema(members.pointer() + "/output_schema", step.output_schema);
-        if (!step.delay_until.empty() && !parse_rfc3339(step.delay_until))
+        if (!step.delay_until.empty() && !wire::parse_rfc3339(step.delay_until))
             members.mistake("delay_until", fmt::format("\"{}\" is no time as in RFC 3339", step.delay_until));
         if (!step.compensation.is_null()) {
             const auto parsed = wire::from_json<cap::Compensation>(step.compensation.dump());

@@ -14,6 +14,7 @@
 #include "engine/expression/expression.h"
 #include "engine/runs/job_request.h"
 #include "engine/runs/pass.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::engine {
 
@@ -234,7 +235,8 @@ private:
         if (multiplier.is_number() && multiplier.get<double>() <= 1)
             warn("/retry/multiplier", fmt::format("{} counts as 2: pauses always grow", multiplier.dump()));
         if (step.type == StepType::approval && step.retry.max_retries > 0)
-            warn("/retry", "the person who rejects the gate's job is asked again; `workflow approve --reject` ends the step");
+            warn("/retry",
+                 "the person who rejects the gate's job is asked again; `workflow approve --reject` ends the step");
     }
 
     void by_type(const StepDefinition& step) {
@@ -273,7 +275,7 @@ private:
 
     void delay(const StepDefinition& step) {
         if (step.delay_sec > 0) refuse_given("delay_until", "a step with `delay_sec`");
-        const auto until = parse_rfc3339(step.delay_until);
+        const auto until = wire::parse_rfc3339(step.delay_until);
         if (until && now_ && *until - *now_ > std::chrono::seconds{kDurationSecMax})
             refuse("/delay_until", fmt::format("{} is more than ten years away", step.delay_until));
         std::optional<Duration> pause;

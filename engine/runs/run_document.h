@@ -139,8 +139,4 @@ bool erase_at(nlohmann::json& object, std::string_view path);
 /// The member at a dotted path; null where the way there ends. Numbers index lists.
 [[nodiscard]] const nlohmann::json& at_path(const nlohmann::json& value, std::string_view path);
 
-/// RFC 3339 with any offset and any number of decimals; nothing for anything else. What is before 1970 or after 2200 is the nearest
-/// instant that is not: the span between two times always fits a Duration.
-[[nodiscard]] std::optional<WallTime> parse_rfc3339(std::string_view text);
-
 }  // namespace lockstep::engine

@@ -83,7 +83,7 @@ void RunPass::delay(const StepDefinition& step, StepRun& record) {
     Duration pause{};
     if (step.delay_sec > 0)
         pause = std::chrono::seconds{step.delay_sec};
-    else if (const auto until = parse_rfc3339(step.delay_until))
+    else if (const auto until = wire::parse_rfc3339(step.delay_until))
         pause = std::max(*until - at_, Duration{0});
     else
         pause = std::chrono::seconds{step.timeout_sec};

@@ -14,6 +14,7 @@
 #include "engine/runs/retry.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::engine::testing {
 
@@ -113,7 +114,7 @@ private:
 
 public:
     RunDocument run;
-    WallTime at = *parse_rfc3339("2026-01-01T00:00:00Z");
+    WallTime at = *wire::parse_rfc3339("2026-01-01T00:00:00Z");
     RunLimits limits;
     ChildRunStates children;
     RunEffects effects;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/runs/run_document.h"
+#include "engine/wire/rfc3339.h"
 #include "prod/ctl/run_outline.h"
 #include "prod/ctl/text.h"
 
@@ -75,7 +76,7 @@ public:
         : run_(run), steps_(steps), now_(now) {
         const engine::RunDocument document(run);
         from_ = document.started_at().value_or(document.created_at().value_or(now));
-        to_ = engine::parse_rfc3339(text_at(run, "completed_at")).value_or(now);
+        to_ = engine::wire::parse_rfc3339(text_at(run, "completed_at")).value_or(now);
         for (const OutlinedStep& step : steps)
             if (const auto span = span_of(step)) to_ = std::max(to_, span->to);
         if (to_ <= from_) to_ = from_ + std::chrono::milliseconds(1);
@@ -99,9 +100,9 @@ private:
     }
     /// Nothing for a step that has not begun.
     [[nodiscard]] std::optional<Span> span_of(const OutlinedStep& step) const {
-        const auto from = engine::parse_rfc3339(text_at(step.record, "started_at"));
+        const auto from = engine::wire::parse_rfc3339(text_at(step.record, "started_at"));
         if (!from) return std::nullopt;
-        return Span{*from, engine::parse_rfc3339(text_at(step.record, "completed_at")).value_or(now_)};
+        return Span{*from, engine::wire::parse_rfc3339(text_at(step.record, "completed_at")).value_or(now_)};
     }
     [[nodiscard]] int x_of(engine::WallTime at) const {
         const double share = static_cast<double>((at - from_).count()) / static_cast<double>((to_ - from_).count());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/runs/run_document.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::prod {
 namespace {
@@ -14,7 +15,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const engine::WallTime kPageTime = *engine::parse_rfc3339("2026-11-24T12:00:10Z");
+const engine::WallTime kPageTime = *engine::wire::parse_rfc3339("2026-11-24T12:00:10Z");
 
 const json kPageDefinition{{"id", "trip"},
                            {"steps",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/runs/run_document.h"
+#include "engine/wire/rfc3339.h"
 #include "prod/ctl/run_outline.h"
 #include "prod/ctl/text.h"
 
@@ -37,7 +38,7 @@ private:
         const std::string status = text_at(run_, "status");
         out_ += fmt::format("{}  {}  {}", printable(text_at(run_, "id")), printable(text_at(run_, "workflow_id")),
                             coloured(status));
-        const auto ended = engine::parse_rfc3339(text_at(run_, "completed_at"));
+        const auto ended = engine::wire::parse_rfc3339(text_at(run_, "completed_at"));
         if (const auto began = run.started_at(); began && ended)
             out_ += fmt::format("  took {}", length(*ended - *began));
         else if (began)
@@ -81,7 +82,7 @@ private:
         const auto began = record.started_at();
         const json& completed = record.member("completed_at");
         const auto ended =
-            completed.is_string() ? engine::parse_rfc3339(completed.get_ref<const std::string&>()) : std::nullopt;
+            completed.is_string() ? engine::wire::parse_rfc3339(completed.get_ref<const std::string&>()) : std::nullopt;
         if (began) add(fmt::format("+{}", length(*began - began_)));
         if (began && ended) add(fmt::format("took {}", length(*ended - *began)));
         if (began && !ended && engine::is_open(record.status()))

@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/runs/run_document.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::prod {
 namespace {
 
 using nlohmann::json;
 
-const engine::WallTime kNow = *engine::parse_rfc3339("2026-11-24T12:01:05Z");
+const engine::WallTime kNow = *engine::wire::parse_rfc3339("2026-11-24T12:01:05Z");
 
 const json kDefinition{{"id", "trip"},
                        {"steps",

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "engine/runs/run_document.h"
+#include "engine/wire/rfc3339.h"
 #include "prod/integration/deployment_fixture.h"
 
 namespace lockstep::prod::testing {
@@ -76,7 +77,7 @@ protected:
     static engine::Duration between(const json& document, const std::string& from, const std::string& from_member,
                                     const std::string& to, const std::string& to_member) {
         const auto at = [&](const std::string& step, const std::string& member) {
-            return engine::parse_rfc3339(document["steps"][step].value(member, "")).value_or(engine::WallTime{});
+            return engine::wire::parse_rfc3339(document["steps"][step].value(member, "")).value_or(engine::WallTime{});
         };
         return at(to, to_member) - at(from, from_member);
     }

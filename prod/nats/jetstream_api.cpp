@@ -5,12 +5,12 @@
 
 #include <array>
 #include <charconv>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "engine/config/bounded_json.h"
 #include "engine/config/tunables.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::prod::jetstream {
 
@@ -74,18 +74,9 @@ std::string message_id_in(std::string_view headers) {
     return std::string(value);
 }
 
-/// An RFC 3339 time in UTC with up to nine decimals, as the server writes them; the epoch where it is none.
+/// The epoch where the text is no time, as where a server has none to tell.
 engine::WallTime time_or_epoch(const std::string& text) {
-    std::tm parts{};
-    const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-    if (rest == nullptr) return {};
-    std::int64_t nanos = 0;
-    if (*rest == '.') {
-        std::int64_t weight = 100'000'000;
-        for (++rest; *rest >= '0' && *rest <= '9'; ++rest, weight /= 10) nanos += weight * (*rest - '0');
-    }
-    if (std::string_view(rest) != "Z") return {};
-    return engine::WallTime(std::chrono::seconds(timegm(&parts)) + engine::Duration(nanos));
+    return engine::wire::parse_rfc3339(text).value_or(engine::WallTime{});
 }
 
 std::optional<std::uint64_t> number(std::string_view text) {

@@ -100,6 +100,17 @@ TEST(Answers, WithMembersOfAnyOtherTypeAreErrorsAndNoMore) {
     EXPECT_FALSE(parse_publish_ack(std::string(100'000, '[')));
 }
 
+TEST(StreamStateAnswer, ATimeThatTheClockCannotCountIsTheEpoch) {
+    const auto created = [](const std::string& time) {
+        return parse_stream_state(R"({"created":")" + time + R"(","config":{},"state":{"last_seq":7}})")
+            .value()
+            .created;
+    };
+    EXPECT_EQ(created("2026-01-01T00:00:00.5Z").time_since_epoch(), std::chrono::milliseconds(1'767'225'600'500));
+    EXPECT_EQ(created("0001-01-01T00:00:00Z"), engine::WallTime{}) << "as a server of Go writes no time";
+    EXPECT_EQ(created("-292277022399-01-01T00:00:00Z"), engine::WallTime{});
+}
+
 TEST(StreamStateAnswer, SaysWhetherMessagesOrBytesHaveALimit) {
     const auto limited = [](const std::string& config) {
         const auto state = parse_stream_state(R"({"config":{)" + config + R"(},"state":{"last_seq":7}})");

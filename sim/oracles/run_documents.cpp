@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/runs/run_document.h"
+#include "engine/wire/rfc3339.h"
 
 namespace lockstep::sim {
 
@@ -162,7 +163,7 @@ std::int64_t attempts_of(const json& step) {
 }
 
 std::optional<engine::WallTime> time_of(const json& step, std::string_view name) {
-    return engine::parse_rfc3339(member_text(step, name));
+    return engine::wire::parse_rfc3339(member_text(step, name));
 }
 
 StepWaits waits_of(const json& step, const std::function<std::string(std::string_view)>& state_of) {
