@@ -1,6 +1,7 @@
 #include "engine/reconcile/result_backlog.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
@@ -12,6 +13,8 @@ namespace {
 
 /// Requests in flight while messages are read.
 constexpr std::uint64_t kReaders = 8;
+/// Behind every message.
+constexpr StreamSequence kNone{std::numeric_limits<std::uint64_t>::max()};
 
 bool at_work(const OverdueJob& job) { return job.state == JobState::dispatched || job.state == JobState::running; }
 
@@ -88,29 +91,48 @@ bool ResultBacklog::unanswered() {
 
 Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
     PRECONDITION(stretch.first <= stretch.last, "a stretch from {} to {}", stretch.first, stretch.last);
-    bool complete = true;
-    const std::uint64_t last = stretch.last.value();
-    const std::uint64_t part = (last - stretch.first.value()) / kReaders + 1;
-    Scope readers(context_.ports.executor);
-    for (std::uint64_t first = stretch.first.value(); first <= last; first += part)
-        readers.spawn(read_part({StreamSequence(first), StreamSequence(std::min(first + part - 1, last))}, complete));
-    co_await readers.join();
-    co_return complete || unanswered();
+    const bool resumes = stretch.first < resume_at_ && resume_at_ <= stretch.last;
+    if (resumes) unheard_.nothing_learnt();
+    if (!resumes) resume_at_ = stretch.first;
+    Reading reading;
+    // In slices that one tick may read whole, so that each tick comes further than the one before.
+    while (true) {
+        reading.last =
+            StreamSequence(std::min(resume_at_.value() + UnheardResults::kReadMax - 1, stretch.last.value()));
+        reading.next = reading.last.next();
+        co_await read_slice(resume_at_, reading);
+        if (reading.over() || reading.next > stretch.last) break;
+        resume_at_ = reading.next;
+    }
+    if (!reading.full) resume_at_ = {};
+    co_return !reading.failed || unanswered();
 }
 
-Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, bool& complete) {
-    while (complete && part.first <= part.last) {
+Task<void> ResultBacklog::read_slice(StreamSequence from, Reading& reading) {
+    const std::uint64_t last = reading.last.value();
+    const std::uint64_t part = (last - from.value()) / kReaders + 1;
+    Scope readers(context_.ports.executor);
+    for (std::uint64_t first = from.value(); first <= last; first += part)
+        readers.spawn(read_part({StreamSequence(first), StreamSequence(std::min(first + part - 1, last))}, reading));
+    co_await readers.join();
+}
+
+Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, Reading& reading) {
+    while (!reading.over() && part.first <= part.last) {
         const auto found = co_await context_.ports.bus.read_stream(
             std::string(wire::kStreamSys), std::string(wire::kSubjectResult), part.first,
             context_.ports.clock.in(context_.tunables.publish_timeout));
         if (!found.applied()) {
-            complete = false;
+            reading.failed = true;
             co_return;
         }
-        if (!found.value() || found.value()->sequence > part.last) co_return;
-        part.first = found.value()->sequence.next();
-        const bool go_on = unheard_.found(found.value()->sequence, found.value()->payload);
-        if (!go_on) co_return;
+        const StreamSequence next = found.value() ? found.value()->sequence : kNone;
+        if (next > part.last) {
+            if (part.last == reading.last) reading.next = next;
+            co_return;
+        }
+        part.first = next.next();
+        if (!unheard_.found(next, found.value()->payload)) reading.full = true;
     }
 }
 

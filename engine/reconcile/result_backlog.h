@@ -50,9 +50,19 @@ private:
     /// The stream has not answered: patience begins anew. False.
     bool unanswered();
     [[nodiscard]] Task<void> hand_in(StreamSequence sequence);
-    /// False when not everything could be read. REQUIRES: a stretch with a message in it.
+    /// What became of reading a slice of the stream.
+    struct Reading {
+        StreamSequence last;  // of the slice
+        StreamSequence next;  // no result stands between the slice and this
+        bool failed = false;  // some of it could not be read
+        bool full = false;    // one tick reads no more
+        [[nodiscard]] bool over() const { return failed || full; }
+    };
+    /// False when something could not be read. REQUIRES: a stretch with a message in it.
     [[nodiscard]] Task<bool> read(UnheardResults::Stretch stretch);
-    [[nodiscard]] Task<void> read_part(UnheardResults::Stretch part, bool& complete);
+    /// From `first` on.
+    [[nodiscard]] Task<void> read_slice(StreamSequence first, Reading& reading);
+    [[nodiscard]] Task<void> read_part(UnheardResults::Stretch part, Reading& reading);
 
     const Context& context_;
     const Duration interval_;
@@ -63,6 +73,7 @@ private:
     std::uint64_t connection_ = 0;  // 0 = none
     MonoTime answered_since_{};     // connected, and the stream has answered whatever was asked
     std::optional<WallTime> stream_created_;
+    StreamSequence resume_at_;  // where a tick came to that had more to read than it may; 0: it has read all
 };
 
 }  // namespace lockstep::engine

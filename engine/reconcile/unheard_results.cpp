@@ -37,8 +37,10 @@ std::optional<UnheardResults::Stretch> UnheardResults::look(StreamSequence last_
 }
 
 bool UnheardResults::found(StreamSequence sequence, std::string_view payload) {
-    if (++read_ > kReadMax) everybody_ = true;
-    if (everybody_) return false;
+    if (++read_ > kReadMax) {
+        everybody_ = true;
+        return false;
+    }
     if (auto job = ended_by(payload)) {
         const auto [first, is_new] = jobs_.try_emplace(std::move(*job), sequence);
         if (!is_new) first->second = std::min(first->second, sequence);

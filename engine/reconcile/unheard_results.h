@@ -25,7 +25,7 @@ enum class Overdue : std::uint8_t {
 
 class UnheardResults {
 public:
-    /// How many messages are read in one tick. Where more may be unheard, everybody waits.
+    /// How many messages are read in one tick. Where more may be unheard, everybody waits, and the next tick goes on behind them.
     static constexpr std::size_t kReadMax = 1'000;
 
     /// A stretch of the stream, both ends included.
@@ -34,7 +34,7 @@ public:
         StreamSequence last;
     };
 
-    /// Everybody waits: the answer that was needed did not come.
+    /// Everybody waits: the answer that was needed did not come, or a part of what may be unheard is not looked at.
     void nothing_learnt() { everybody_ = true; }
     /// Takes what the stream and the durable of results say, in the order in which they were asked, and says what is to be
     /// read for it; nothing when that changes nothing. REQUIRES: the jobs that are asked about were found before.

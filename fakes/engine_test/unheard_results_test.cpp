@@ -235,6 +235,20 @@ TEST_F(UnheardResultsTest, MoreThanCanBeReadMakesEverybodyWait) {
     EXPECT_EQ(state("b"), "TIMEOUT");
 }
 
+// Each tick goes on behind what the one before has read.
+TEST_F(UnheardResultsTest, AResultBehindMoreThanOneTickReadsIsTakenFromTheStreamAtALaterOne) {
+    start();
+    run_job("a");
+    const std::uint64_t first = result_stands("nobody");
+    for (int i = 1; i < 1500; ++i) result_stands("nobody");
+    result_stands("a");
+    durable() = {0, 1501, engine::StreamSequence(first - 1)};
+    loop.run_for(5s + tunables.bus_ack_wait - 1s);
+    EXPECT_EQ(state("a"), "RUNNING");
+    loop.run_for(4s);
+    EXPECT_EQ(state("a"), "SUCCEEDED");
+}
+
 // D-04 (1)
 TEST_F(UnheardResultsTest, WhoHasNoBusLeavesTheTickToOthers) {
     start();
