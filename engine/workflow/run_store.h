@@ -5,9 +5,11 @@
 // 2. A call that is *unknown* may have taken effect: the run is read again before anything else is done about it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,10 @@ struct Outgoing {
     [[nodiscard]] static std::string make_id(Kind kind, std::string_view about);
     /// Nothing for an id that nobody here has made.
     [[nodiscard]] std::optional<Kind> kind() const;
+    /// What stands behind the letter and the colon.
+    [[nodiscard]] std::string_view about() const {
+        return std::string_view(id).substr(std::min<std::size_t>(id.size(), 2));
+    }
 };
 
 /// The record of a job that a run waits for.

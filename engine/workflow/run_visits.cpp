@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "engine/config/bounded_json.h"
@@ -322,15 +323,20 @@ Task<void> RunVisits::send(std::string run, std::vector<Outgoing> outbox) {
     const auto jobs = static_cast<std::size_t>(others.begin() - outbox.begin());
     const std::span<const Outgoing> all(outbox);
     std::vector<std::string> sent;
-    std::size_t asked = std::min(jobs, kSentAtOnce);
-    co_await send_all(all.first(asked), sent);
-    // A cancellation may be about one of the jobs.
-    if (sent.size() == jobs) {
-        const std::size_t rest = std::min(all.size() - jobs, kSentAtOnce);
-        co_await send_all(all.subspan(jobs, rest), sent);
-        asked += rest;
-    }
-    const bool refused = sent.size() < asked;
+    const std::size_t first = std::min(jobs, kSentAtOnce);
+    co_await send_all(all.first(first), sent);
+    // A cancellation goes behind the job that it is about.
+    std::set<std::string, std::less<>> left;
+    for (const Outgoing& job : all.first(jobs)) left.insert(job.id);
+    for (const std::string& id : sent) left.erase(id);
+    const auto held = std::ranges::partition(others, [&left](const Outgoing& one) {
+        return one.kind() != Outgoing::Kind::cancellation ||
+               !left.contains(Outgoing::make_id(Outgoing::Kind::submission, one.about()));
+    });
+    const auto ready = static_cast<std::size_t>(held.begin() - others.begin());
+    const std::size_t rest = std::min(ready, kSentAtOnce);
+    co_await send_all(all.subspan(jobs, rest), sent);
+    const bool refused = sent.size() < first + rest;
     const bool is_all = sent.size() == all.size();
     if (!sent.empty() && context_.mechanisms.on(Mechanism::step_outbox)) {
         const auto struck = co_await store_.sent(run, std::move(sent));

@@ -391,6 +391,31 @@ TEST_F(Workflows, ARunThatAnotherHasBegunFailsTheStepThatWouldBeginIt) {
     EXPECT_EQ(status("run-1.s.1"), "running") << "it is left alone";
 }
 
+TEST_F(Workflows, AJobThatNoStreamTakesHoldsUpNoCancellationOfAnother) {
+    put({{"a", worker()}, {"b", worker()}});
+    boot_engine();
+    bus.on_publish = [&](const ScriptedBus::Published& message) -> Outcome<PublishAck> {
+        if (message.message_id.ends_with(":a@1")) return not_connected();
+        return bus.store(message);
+    };
+    begin("run-1");
+    run({"HSET", "job:meta:run-1:b@1", "state", "RUNNING"});
+    run({"RPUSH", "lockstep:wf:asks:run-1", R"({"do":"cancel","reason":"no more"})"});
+    run({"ZADD", "lockstep:wf:asked", "1", "run-1"});
+    wake("run-1");
+    loop.run_for(3s);
+    EXPECT_EQ(status("run-1"), "cancelled");
+    Texts cancelled;
+    for (const auto& message : bus.broadcast)
+        if (message.subject == "sys.job.cancel")
+            cancelled.push_back(engine::wire::decode(message.payload)->job_cancel().job_id());
+    EXPECT_THAT(cancelled, ElementsAre("run-1:b@1"));
+    bus.on_publish = nullptr;
+    loop.run_for(5s);
+    EXPECT_GE(cancellations(), 2u) << "that of a goes behind its submission";
+    EXPECT_FALSE(exists("lockstep:wf:outbox:run-1"));
+}
+
 TEST_F(Workflows, ACancelledRunIsCancelledAtOnceAndItsJobsUntilTheyEnd) {
     put({{"a", worker()}});
     boot_engine();
