@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/config/tunables.h"
 #include "prod/version/build.h"
 #include "reports/usage/command.h"
 
@@ -21,6 +22,7 @@ constexpr const char* kReplicasVariable = "LOCKSTEP_REDIS_REPLICAS";
 /// As they stand on the command line.
 struct Words {
     std::string rate;
+    std::string service_time = "0s";
     bool compare = false;
     std::vector<std::string> environment, b_environment;
     std::string programs = LOCKSTEP_PROGRAM_FOLDER, b_programs;
@@ -56,6 +58,13 @@ std::string read_rate(const std::string& text, std::optional<Rate>& target) {
             "got \"{}\"",
             text);
     target->jobs_per_second = rate;
+    return {};
+}
+
+std::string read_service_time(const std::string& text, std::chrono::milliseconds& target) {
+    const auto span = engine::parse_duration(text);
+    if (!span) return fmt::format("--service-time: {}", span.error());
+    target = std::chrono::duration_cast<std::chrono::milliseconds>(*span);
     return {};
 }
 
@@ -118,7 +127,8 @@ std::string complete(const Words& words, Arguments& arguments) {
     use_scheduler(a, words.scheduler, words.ready_text);
     std::map<std::string, std::string> own_of_b;
     for (std::string mistake :
-         {read_rate(words.rate, plan.rate), read_environment("--env", words.environment, a.environment),
+         {read_rate(words.rate, plan.rate), read_service_time(words.service_time, plan.service_time),
+          read_environment("--env", words.environment, a.environment),
           read_environment("--b-env", words.b_environment, own_of_b), missing_program("--programs", a),
           mistake_in_comparison(words, plan), mistake_in_ready_texts(words), mistake_in_json_file(words.json)})
         if (!mistake.empty()) return mistake;
@@ -149,6 +159,14 @@ void declare(const usage::Command& app, Plan& plan, Words& words) {
     app.option("--rate", &words.rate,
                "open loop: so many jobs a second, submitted by plan; \"half\": half of what the closed loop has just "
                "come to");
+    app.option("--slots", &plan.slots, "jobs that the two workers take at once, in all")
+        .range(2, 200'000)
+        .show_default();
+    app.option(
+           "--service-time", &words.service_time,
+           "time that each job takes its worker, such as 1s; the closed loop then says how many times as long as with "
+           "busy workers all took")
+        .show_default();
     app.option("--rounds", &words.rounds, "repetitions of each measurement (default 1, with --compare 3)").range(1, 99);
     app.option("--redis-replicas", &plan.redis_replicas,
                "replicas of Redis that must have a write before it counts; with --compare and no other difference, "
@@ -174,6 +192,7 @@ void declare(const usage::Command& app, Plan& plan, Words& words) {
         "  lockstep-load 5000                                     what this machine does at most, and what a job "
         "costs\n"
         "  lockstep-load 5000 --rate half                         and how long jobs wait at half of that\n"
+        "  lockstep-load 400 --slots 8 --service-time 1s          how well a burst uses few workers\n"
         "  lockstep-load 2000 --compare --b-programs ../old/bin   two builds\n"
         "  lockstep-load 2000 --compare --redis-replicas 1        what it costs to wait for a replica of Redis\n"
         "Exit codes: 0 measured, 1 not every job succeeded or a scheduler did not run, 2 wrong use, 3 a server or the "

@@ -124,6 +124,17 @@ TEST_F(LoadRun, TellsWhatJobsCostInBothLoops) {
     EXPECT_GT(open["planned_to_dispatched_ms"]["p50"], open["planned_to_submitted_ms"]["p50"]);
 }
 
+TEST_F(LoadRun, ABurstOnFewSlotsIsRelatedToBusyWorkers) {
+    need_servers();
+    if (IsSkipped()) return;
+    const json document = measured({"40", "--slots", "8", "--service-time", "100ms", "--replicas", "2"});
+    ASSERT_TRUE(document.is_object());
+    const json& closed = document["variants"][0]["rounds"][0]["closed_loop"];
+    EXPECT_EQ(closed["succeeded"], 40);
+    EXPECT_DOUBLE_EQ(closed["ideal_seconds"].get<double>(), 0.5);
+    EXPECT_GE(closed["times_the_ideal"], 1) << "no worker takes more at once than it was given slots";
+}
+
 TEST_F(LoadRun, ComparesInTurnWaitingForAReplicaOfRedis) {
     need_servers();
     if (IsSkipped()) return;
@@ -196,6 +207,8 @@ TEST_F(LoadRun, MistakesNameTheThingAndTheWayOut) {
         {{"0"}, "JOBS"},
         {{"--rate", "fast"}, "--rate: expected jobs a second (0.01 to 1000000), or half"},
         {{"--rate", "0"}, "--rate: expected jobs a second"},
+        {{"--slots", "1"}, "--slots"},
+        {{"--service-time", "soon"}, "--service-time: expected"},
         {{"--rounds", "0"}, "--rounds"},
         {{"--env", "X"}, "--env: expected NAME=VALUE, got \"X\""},
         {{"--b-env", "X=1"}, "--b-env: there is no second variant; add --compare"},

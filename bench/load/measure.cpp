@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -48,6 +49,15 @@ void set_outcome(Figures& figures, const std::vector<History>& jobs, double seco
     figures.set("jobs_per_second", static_cast<double>(jobs.size()) / seconds);
 }
 
+/// As long as the workers are busy when no slot is ever free.
+void set_ideal(Figures& figures, const Plan& plan) {
+    if (plan.service_time.count() == 0) return;
+    const double turns = std::ceil(static_cast<double>(plan.jobs) / static_cast<double>(plan.slots));
+    const double ideal = turns * std::chrono::duration<double>(plan.service_time).count();
+    figures.set("ideal_seconds", ideal);
+    figures.set("times_the_ideal", figures.at("seconds") / ideal);
+}
+
 void set_quantiles(Figures& figures, const std::string& path, const std::vector<double>& sorted) {
     for (const auto& [name, q] : {std::pair{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99_9", 0.999}, {"max", 1.0}})
         figures.set(path + "/" + name, quantile(sorted, q));
@@ -76,6 +86,7 @@ Figures closed_loop(const Plan& plan, const Variant& variant, const Patience& pa
         if (const auto* sent = first_dispatch(job)) began = std::min(began, sent->first);
     Figures figures;
     set_outcome(figures, jobs, static_cast<double>(std::max<UnixMicros>(last_end(jobs) - began, 1)) / kMicrosPerSecond);
+    set_ideal(figures, plan);
     const Figures costs = costs_between(before, after, plan.jobs, Submitted::before);
     figures.add("bound", bound_of(costs, figures.at("jobs_per_second"), Submitted::before));
     for (const auto& [path, value] : costs.all()) figures.set(path, value);

@@ -59,8 +59,16 @@ Parties::Parties(const Plan& plan, const Variant& variant, const Patience& patie
     }
     redis_ = std::make_unique<RedisReader>(world_.redis().port());
     start_redis_replicas();
-    for (const char* id : kWorkerIds)
-        workers_.push_back(world_.add_worker(id, {"--service-time", "0s", "--max-parallel", "4096"}).pid());
+    long slots = plan.slots;
+    for (std::size_t i = 0; i < kWorkerIds.size(); ++i) {
+        const long own = slots / static_cast<long>(kWorkerIds.size() - i);
+        slots -= own;
+        workers_.push_back(
+            world_
+                .add_worker(kWorkerIds[i], {"--service-time", fmt::format("{}ms", plan.service_time.count()),
+                                            "--max-parallel", std::to_string(own)})
+                .pid());
+    }
     try_out();
 }
 

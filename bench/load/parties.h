@@ -1,5 +1,5 @@
 // Everybody who takes part in one measurement, each a process on loopback ports: Redis with its replicas, NATS, the kernel, two
-// workers whose jobs take no time, schedulers of one variant, and who submits.
+// workers, schedulers of one variant, and who submits.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,7 @@
 // One way to run schedulers, and what the bench is asked to do with it.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -35,6 +36,8 @@ struct Plan {
     int replicas = 1;
     int redis_replicas = 0;
     int rounds = 1;
+    long slots = 8192;                         // jobs that the workers take at once, in all
+    std::chrono::milliseconds service_time{};  // of each job
     /// Nothing: the closed loop only. With a number the open loop only; with half both.
     std::optional<Rate> rate;
     /// A, or A and B.
