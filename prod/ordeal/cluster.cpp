@@ -200,7 +200,7 @@ void Cluster::add_worker(const WorkerKind& kind) {
     worker.name = fmt::format("worker-{}-{}", kind.pool, workers_.size() - 1);
     worker.program = "lockstep-worker";
     worker.arguments = {"--id",           worker.name, "--pool",         kind.pool,
-                        "--max-parallel", "64",        "--service-time", fmt::format("{}ms", kind.service_time.count()),
+                        "--max-parallel", "16",        "--service-time", fmt::format("{}ms", kind.service_time.count()),
                         "--heartbeat",    "500ms",     "--record",       (folder_.path() / "executions").string()};
     worker.environment = {{"REDIS_URL", servers_->redis_url()}, {"NATS_URL", nats_url()}};
     start(worker);

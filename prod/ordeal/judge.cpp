@@ -127,6 +127,9 @@ private:
         return check("dead_letter_missing",
                      "ended badly without a dead letter, and not left to the submitter by the worker");
     }
+    Check& without_slot() {
+        return check("failed_for_want_of_capacity", "FAILED, and had only to wait for a worker with a free slot");
+    }
     Check& excused() {
         return check("stored_result_patience", "the same with the patience's own reason, once it had passed", false);
     }
@@ -240,6 +243,10 @@ private:
         const bool badly = end.state == "FAILED" || end.state == "TIMEOUT" || end.state == "DENIED";
         if (badly && !end.dead_letter && !left_to_submitter(job, end))
             letterless().cases.push_back(fmt::format("{}: {}", job, end.state));
+        // Nobody is away for as long as a job waits for a worker.
+        if (end.letter_code == "pool_overloaded" || end.letter_code == "no_workers" ||
+            end.reason.find("pool_overloaded") != std::string::npos)
+            without_slot().cases.push_back(fmt::format("{}: {} {}", job, end.letter_code, end.reason));
         if (end.state == "TIMEOUT") judge_timeout(job, end);
         judge_results(job, end);
     }

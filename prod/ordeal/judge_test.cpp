@@ -1,6 +1,6 @@
 #include "prod/ordeal/judge.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "prod/ordeal/report.h"
 
@@ -301,6 +301,15 @@ TEST_F(JudgeTest, ABadEndHasADeadLetter) {
     EXPECT_EQ(violations(), Names{"dead_letter_missing"});
     ledger.results.back().may_be_tried_again = true;
     EXPECT_EQ(violations(), Names{}) << "the worker has left it to the submitter";
+}
+
+TEST_F(JudgeTest, NoJobFailsForWantOfCapacity) {
+    succeed("burst");
+    ledger.results.pop_back();
+    end("burst", "FAILED", seconds(2));
+    ledger.ends["burst"].letter_code = "max_scheduling_retries";
+    ledger.ends["burst"].reason = "not dispatched in 50 tries; the last one: pool_overloaded: each worker is full";
+    EXPECT_THAT(violations(), ::testing::Contains("failed_for_want_of_capacity"));
 }
 
 TEST_F(JudgeTest, ACrashIsASignalThatNobodySent) {

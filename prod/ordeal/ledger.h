@@ -61,6 +61,7 @@ struct JobEnd {
     std::string worker;
     std::vector<StateChange> history;
     bool dead_letter = false;
+    std::string letter_code;    // the reason that it gives
     std::string content_fault;  // how the stored request differs from what was submitted; empty: not at all
 };
 

@@ -156,7 +156,8 @@ void Load::serve(const Request& request) {
             case DisturbanceKind::large: {
                 Submission submission;
                 submission.content_size = request.kind == DisturbanceKind::large ? kLarge : kSmall;
-                if (!too_many_under_way()) submit(plan_.topics.front(), submission);
+                // More than the workers of the slower jobs take at once.
+                if (!too_many_under_way()) submit(plan_.topics[rng_.below(plan_.topics.size())], submission);
                 break;
             }
             case DisturbanceKind::garbage:

@@ -141,7 +141,10 @@ JobEnd StoreReader::end_of(const std::string& job, std::size_t content_size) {
     for (std::size_t i = 0; i < history->elements; ++i) {
         if (auto change = parse_change(text_of(history->element[i]))) end.history.push_back(std::move(*change));
     }
-    end.dead_letter = must({"EXISTS", "dlq:entry:" + job})->integer == 1;
+    const Reply letter = must({"GET", "dlq:entry:" + job});
+    end.dead_letter = letter->type != REDIS_REPLY_NIL;
+    const auto document = nlohmann::json::parse(text_of(letter.get()), nullptr, false);
+    if (document.is_object()) end.letter_code = document.value("reason_code", "");
     // A job that was never taken up has no request, and no end either.
     const Reply request = must({"GET", "job:req:" + job});
     if (request->type != REDIS_REPLY_NIL)
