@@ -34,9 +34,9 @@ int carry_on_from(const std::string& file, const std::string& programs) {
     return 1;
 }
 
-int roll(const std::string& earlier, const std::string& later, int jobs) {
+int under_load(const std::string& earlier, const std::string& later, int jobs, decltype(replace_under_load)& scene) {
     Deployment world;
-    replace_under_load(world, earlier, later, jobs);
+    scene(world, earlier, later, jobs);
     int twice = 0;
     for (const auto& [job, times] : world.executions()) twice += times > 1 ? 1 : 0;
     std::cout << nlohmann::json(world.states()).dump() << ", run twice: " << twice << '\n';
@@ -64,11 +64,16 @@ int main(int argc, char** argv) {
     rolling.option("EARLIER", &first, "folder of the programs that are replaced").required();
     rolling.option("LATER", &second, "folder of those that replace them").required();
     rolling.option("--jobs", &jobs, "how many are submitted meanwhile").show_default();
+    const auto beside =
+        app.subcommand("beside", "one replica of each version under load; exit code 1: lost, or run twice");
+    beside.option("EARLIER", &first, "folder of the programs of one version").required();
+    beside.option("LATER", &second, "folder of those of the other, which also works and submits").required();
+    beside.option("--jobs", &jobs, "how many are submitted at once").show_default();
     if (const auto ended = app.parse(argc, argv)) return *ended;
     try {
         if (recording.parsed()) return record(first, second);
         if (carrying.parsed()) return carry_on_from(first, second);
-        return roll(first, second, jobs);
+        return under_load(first, second, jobs, beside.parsed() ? run_side_by_side : replace_under_load);
     } catch (const std::exception& mistake) {
         std::cerr << "lockstep_upgrade: " << mistake.what() << '\n';
         return 1;

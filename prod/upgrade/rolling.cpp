@@ -30,4 +30,17 @@ void replace_under_load(Deployment& world, const std::filesystem::path& earlier,
     static_cast<void>(world.all_end(jobs, 60s));
 }
 
+void run_side_by_side(Deployment& world, const std::filesystem::path& earlier, const std::filesystem::path& later,
+                      int jobs) {
+    for (const char* worker : {"w1", "w2"})
+        world.add_worker(worker, {"--max-parallel", "4", "--service-time", "50ms", "--heartbeat", "1s"});
+    for (const auto& programs : {earlier, later}) {
+        world.programs = programs;
+        world.add_scheduler();
+    }
+    const auto told = world.ctl({"submit", "--id", "beside", "--count", std::to_string(jobs)});
+    if (told.exit_code != 0) throw std::runtime_error("submitting failed:\n" + told.text);
+    static_cast<void>(world.all_end(jobs, 180s));
+}
+
 }  // namespace lockstep::prod::testing
