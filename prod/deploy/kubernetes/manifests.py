@@ -159,6 +159,14 @@ def check_grace(objects, folder):
     expect(status == 2 and "LOCKSTEP_S" in said, f"a drain as long as the pod's grace is not refused: {status}\n{said}")
 
 
+def check_replicas(objects):
+    """The alert that a replica is missing goes by how many there are at least."""
+    scaled = [found["spec"]["minReplicas"] for found in objects if found["kind"] == "HorizontalPodAutoscaler"]
+    least = scaled[0] if scaled else named(objects, "Deployment", "lockstepd")["spec"]["replicas"]
+    said = environment_of(objects)["LOCKSTEP_REPLICAS"]
+    expect(said == str(least), f"there are {least} replicas at least, and LOCKSTEP_REPLICAS is {said}")
+
+
 def check_kernel(objects, folder):
     container = named(objects, "Deployment", "lockstep-kernel")["spec"]["template"]["spec"]["containers"][0]
     words = [re.sub(r"^/(etc|run)/", rf"{folder}/\1/", word) for word in container["command"][1:] + container.get("args", [])]
@@ -192,6 +200,7 @@ def judge(objects, folder, production):
     write_files(objects, folder)
     check_environment(objects, folder)
     check_grace(objects, folder)
+    check_replicas(objects)
     check_kernel(objects, folder)
     check_image(objects)
     if production:

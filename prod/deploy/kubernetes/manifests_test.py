@@ -25,6 +25,7 @@ def planted_mistakes(objects, folder):
         "a grace shorter than the drain": lambda changed: (pod(changed).update(terminationGracePeriodSeconds=15),
                                                            setting(changed, "LOCKSTEP_STOP_LIMIT", "15s")),
         "a limit that is not the pod's": lambda changed: setting(changed, "LOCKSTEP_STOP_LIMIT", "60s"),
+        "a replica more than there are": lambda changed: setting(changed, "LOCKSTEP_REPLICAS", "4"),
         "a probe of a port that is not there": lambda changed: pod(changed)["containers"][0]["livenessProbe"]["httpGet"].update(port="web"),
         "no startup probe": lambda changed: pod(changed)["containers"][0].pop("startupProbe"),
         "a misspelt setting": lambda changed: setting(changed, "NATS_UROL", "nats://nats:4222"),
