@@ -357,6 +357,14 @@ void ForgedWorld::find_tenant_full(const std::string& job, NodeId replica) {
     });
 }
 
+void ForgedWorld::find_workers_full(const std::string& job, NodeId replica) {
+    constexpr std::string_view kQueue = "lockstep:capacity:jobs:1;7:default.default";
+    script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
+        keys_.zset_set(at<fakes::redis::SortedSet>(kQueue), job, 1);
+        renew(kQueue);
+    });
+}
+
 void ForgedWorld::send(const std::string& job, NodeId replica) {
     cap::BusPacket packet = request_packet(job);
     if (const auto limit = limits_.find(job); limit != limits_.end()) {

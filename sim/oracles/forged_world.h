@@ -63,6 +63,8 @@ public:
     void ask_policy(const std::string& job, std::string_view decision, int limit = 0, NodeId replica = kReplica);
     /// The job is not let through, because as many others of its tenant are on their way as policy allows.
     void find_tenant_full(const std::string& job, NodeId replica = kReplica);
+    /// Every worker has as many jobs as it takes: the job waits for a free slot.
+    void find_workers_full(const std::string& job, NodeId replica = kReplica);
     /// Nobody answers.
     void ask_policy_in_vain(const std::string& job);
     /// Both halves of a question by themselves.

@@ -263,6 +263,19 @@ void slot_left_free(World& world, bool broken) {
     from_taking_up_to_success(world, "b");
 }
 
+void worker_left_idle(World& world, bool broken) {
+    world.submit("a");
+    world.take_up("a");
+    world.ask_policy("a", "ALLOW");
+    world.find_workers_full("a");
+    world.let_go("a");
+    for (int beats = 0; beats < 3; ++beats) {
+        world.heartbeat_of("w", broken ? 3 : 4);
+        world.wait(10s);
+    }
+    from_taking_up_to_success(world, "a");
+}
+
 void garbled_and_terminated(World& world, bool broken) {
     world.deliver_message(1001, false);
     world.answer_message(1001, broken ? fakes::EventKind::term : fakes::EventKind::nak);
@@ -542,6 +555,8 @@ constexpr std::array kBreaks{
     PlantedBreak{"stored_result_wins", "a job times out whose result has stood in the stream all the time",
                  result_not_waited_for},
     PlantedBreak{"slot_used", "a job waits for a slot of its tenant for ten seconds while one is free", slot_left_free},
+    PlantedBreak{"slot_used", "a job waits for a worker for twenty seconds while one has a free slot",
+                 worker_left_idle},
     PlantedBreak{"sound_message_kept", "a message that arrived garbled is terminated", garbled_and_terminated},
     PlantedBreak{"bounded_memory", "a replica answers nothing of 400 MB that it was delivered", holds_everything},
     PlantedBreak{"result_from_its_worker", "a result of a worker ends a job that was sent to another",

@@ -7,6 +7,7 @@
 
 #include "engine/wire/messages.h"
 #include "sim/oracles/capacity_keys.h"
+#include "sim/oracles/heartbeat_soundness.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -19,6 +20,8 @@ constexpr Duration kPromptly = std::chrono::seconds{1};
 constexpr int kCallsOfAWake = 3;
 /// What is called and does not come is called again after ten seconds, and by a tick.
 constexpr Duration kWakeHold = std::chrono::seconds{10};
+/// A slot of a worker that no call has reported is found by a tick, and only a heartbeat tells of some.
+constexpr Duration kForAWorker = std::chrono::seconds{12};
 constexpr Duration kSlackForASlot = std::chrono::seconds{30};
 
 /// A tick lock lives for two intervals; then comes the tick of whoever has taken it over.
@@ -30,7 +33,7 @@ Duration longest_after_trouble(const engine::Tunables& tunables) {
 }  // namespace
 
 SlotUsed::SlotUsed(Judge& judge, const engine::Tunables& tunables)
-    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)), lines_(tunables, recorded_) {}
+    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)), lines_(tunables, recorded_), workers_(tunables) {}
 
 void SlotUsed::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     const std::uint64_t before = lines_.handed_on();
@@ -79,14 +82,37 @@ void SlotUsed::look_at(Tenant& tenant, fakes::NodeId node) {
 void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
     exercise();
     if (calm_.disturbed()) return;
-    const auto trouble = calm_.last_trouble();
-    const Time began = trouble ? std::max(*tenant.free_since, *trouble) : *tenant.free_since;
-    const bool recently = trouble && began - *trouble < after_trouble_;
-    const Duration bound = (recently ? after_trouble_ : kPromptly) + kCallsOfAWake * longest_call_;
+    const auto [began, bound] = from_trouble_on(*tenant.free_since, kPromptly);
     if (now_ - began > bound)
         violated(node, tenant.waiting,
                  fmt::format("it waited for a slot of its tenant, and one was free from {} ms on until {} ms",
                              engine::to_millis(began.time_since_epoch()), engine::to_millis(now_.time_since_epoch())));
+}
+
+std::pair<Time, Duration> SlotUsed::from_trouble_on(Time began, Duration bound) const {
+    const auto trouble = calm_.last_trouble();
+    if (trouble) began = std::max(began, *trouble);
+    const bool recently = trouble && began - *trouble < after_trouble_;
+    return {began, (recently ? after_trouble_ : bound) + kCallsOfAWake * longest_call_};
+}
+
+void SlotUsed::judge_worker(const fakes::Event& event) {
+    if (event.packet == nullptr || !event.packet->has_heartbeat() || !sound_heartbeat(event.packet->heartbeat()))
+        return;
+    const auto has_limit = [this](const std::string& name) {
+        const auto tenant = tenants_.find(name);
+        return tenant != tenants_.end() && tenant->second.ever_limited;
+    };
+    for (const WorkerSlots::Idle& idle : workers_.heard(event.packet->heartbeat(), now_, has_limit)) {
+        exercise();
+        if (calm_.disturbed() || settings_changed_ || lost_.any_of(idle.job)) continue;
+        const auto [began, bound] = from_trouble_on(idle.since, kForAWorker);
+        if (now_ - began > bound)
+            violated(
+                event.node, idle.job,
+                fmt::format("it waits for a worker, and {} has had a free slot from {} ms on until {} ms", idle.worker,
+                            engine::to_millis(began.time_since_epoch()), engine::to_millis(now_.time_since_epoch())));
+    }
 }
 
 void SlotUsed::judge_put_off(const std::string& name, fakes::NodeId node) {
@@ -123,6 +149,7 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
     actor_ = event.node;
     calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::redis) time_call(event);
+    if (event.kind == fakes::EventKind::core_deliver) judge_worker(event);
     if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) lines_.clock_set();
     if (event.job.empty()) return;
     switch (event.kind) {
@@ -133,6 +160,7 @@ void SlotUsed::on_event(const fakes::Event& event, Time now) {
                 break;
             const std::int64_t limit = answer.constraints().budgets().max_concurrent_jobs();
             change(event.job, [limit](Job& job) { job.limit = std::max<std::int64_t>(limit, 0); });
+            if (limit > 0) tenants_[jobs_.find(event.job)->second.tenant].ever_limited = true;
             break;
         }
         case fakes::EventKind::lock_acquired:
@@ -172,6 +200,8 @@ void SlotUsed::hash_set(fakes::NodeId, std::string_view key, std::string_view fi
 
 void SlotUsed::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                           std::int64_t, std::int64_t) {
+    // Pools that are given up, or taken up again, change which workers may serve a queue.
+    if (key.starts_with("cfg:") && before != nullptr) settings_changed_ = true;
     if (!key.starts_with(kRequestPrefix)) return;
     const bool cut = is_cut(client, before, after);
     change(key.substr(kRequestPrefix.size()), [cut](Job& job) { job.request_cut = cut; });
@@ -183,13 +213,23 @@ void SlotUsed::hash_removed(fakes::NodeId, std::string_view key, std::string_vie
 
 void SlotUsed::zset_listed(fakes::NodeId, std::string_view key) { lines_.zset_listed(key); }
 
+void SlotUsed::list_inserted(fakes::NodeId, std::string_view key, std::size_t, std::string_view) {
+    workers_.listed(key, 1, now_);
+}
+
+void SlotUsed::list_removed(fakes::NodeId, std::string_view key, std::size_t, std::string_view) {
+    workers_.listed(key, -1, now_);
+}
+
 void SlotUsed::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
     lines_.zset_removed(client, key, member, before);
+    workers_.waits_no_longer(key, member, now_);
 }
 
 void SlotUsed::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*,
                         double after) {
     lines_.zset_set(client, key, member, after);
+    workers_.waits(key, member, now_);
     if (is_tenants_line(key)) change(member, [](Job& job) { job.waits = !job.on_its_way; });
     // From there on it waits for a worker, and for no slot of its tenant.
     if (key == kCapacityWaiting) change(member, [](Job& job) { job.waits = false; });
@@ -198,6 +238,7 @@ void SlotUsed::zset_set(fakes::NodeId client, std::string_view key, std::string_
 void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                            std::int64_t) {
     lines_.key_removed(key, why);
+    workers_.key_removed(key, now_);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     if (!name || !jobs_.contains(*name)) return;
     const std::string state = recorded_.of(*name);
@@ -209,6 +250,7 @@ void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Re
 
 void SlotUsed::restored(const fakes::redis::Keyspace& keys) {
     lines_.restored(keys);
+    workers_.restored();
     calm_.restored(now_);
     for (auto& [name, job] : jobs_) {
         const std::string state = recorded_.of(name);

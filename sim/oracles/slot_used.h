@@ -13,6 +13,8 @@
 // also where a look has just struck off some. Not judged once Redis has lost anything of a job of the tenant.
 //
 // What each command leaves of a line is judged at once, whatever the weather: see tenant_lines.h.
+//
+// Nor does a slot of a worker stay free for ten seconds while a job waits for one that the worker may serve: see worker_slots.h.
 #pragma once
 
 #include <map>
@@ -28,6 +30,7 @@
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
 #include "sim/oracles/tenant_lines.h"
+#include "sim/oracles/worker_slots.h"
 
 namespace lockstep::sim {
 
@@ -36,7 +39,8 @@ public:
     static constexpr fakes::EventKinds kWanted =
         Calm::kWanted | fakes::EventKinds{fakes::EventKind::redis,         fakes::EventKind::fault,
                                           fakes::EventKind::kernel_check,  fakes::EventKind::lock_acquired,
-                                          fakes::EventKind::lock_released, fakes::EventKind::lock_expired};
+                                          fakes::EventKind::lock_released, fakes::EventKind::lock_expired,
+                                          fakes::EventKind::core_deliver};
     SlotUsed(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "slot_used"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -53,6 +57,9 @@ public:
                   double after) override;
     void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
     void zset_listed(fakes::NodeId client, std::string_view key) override;
+    void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index,
+                       std::string_view element) override;
+    void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view element) override;
     void restored(const fakes::redis::Keyspace& now) override;
     void at_rest(const RestView& view) override;
 
@@ -70,7 +77,8 @@ private:
         std::multiset<std::int64_t> limits;  // of those that wait
         std::int64_t handled = 0;            // jobs that have no slot, and are being handled
         std::optional<Time> free_since;
-        std::string waiting;  // one of those that wait
+        bool ever_limited = false;  // policy has told one of its jobs a limit
+        std::string waiting;        // one of those that wait
     };
 
     /// Changes one job; what that means for its tenant is worked out from the difference.
@@ -79,6 +87,9 @@ private:
     void count(const std::string& name, const Job& job, int by);
     void look_at(Tenant& tenant, fakes::NodeId node);
     void judge_gap(const Tenant& tenant, fakes::NodeId node);
+    void judge_worker(const fakes::Event& event);
+    /// From when on nothing was amiss that a wait of `bound` may be due to; with `after_trouble_` for `bound` where something was.
+    [[nodiscard]] std::pair<Time, Duration> from_trouble_on(Time began, Duration bound) const;
     void judge_put_off(const std::string& name, fakes::NodeId node);
     [[nodiscard]] bool lost_some_of(const std::string& tenant) const;
     void time_call(const fakes::Event& event);
@@ -87,6 +98,8 @@ private:
     Calm calm_;
     const RecordedStates& recorded_ = jobs().states();
     TenantLines lines_;
+    WorkerSlots workers_;
+    bool settings_changed_ = false;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::map<std::pair<fakes::NodeId, std::string>, Time> calls_;  // of scripts that nobody has answered yet

@@ -64,6 +64,28 @@ protected:
         event.from = phase;
         tell(event);
     }
+    /// A worker with four slots is heard.
+    void beat(int active, const std::string& disk = "ssd") {
+        cap::BusPacket packet;
+        cap::Heartbeat& heartbeat = *packet.mutable_heartbeat();
+        heartbeat.set_worker_id("w");
+        heartbeat.set_pool("gpu");
+        heartbeat.set_active_jobs(active);
+        heartbeat.set_max_parallel_jobs(4);
+        (*heartbeat.mutable_labels())["constraint.disk"] = disk;
+        fakes::Event event = testing::event_of(fakes::EventKind::core_deliver, "");
+        event.packet = &packet;
+        tell(event);
+    }
+    void wait_for_worker(const std::string& job, const std::string& tenant = "acme") {
+        oracle.zset_set({}, "lockstep:capacity:jobs:2;3:cpu3:gpu15:constraint.disk3:ssd." + tenant, job, nullptr, 1);
+    }
+    void beats(int count, int active, const std::string& disk = "ssd") {
+        for (int i = 0; i < count; ++i) {
+            beat(active, disk);
+            now += 5s;
+        }
+    }
     void tell(const fakes::Event& event) { judge.tell(oracle, event, now); }
 
     testing::KeepingJudge judge;
@@ -412,6 +434,51 @@ TEST_F(TenantLinesTest, ADelayThatAFailoverHasTakenBackHoldsNobodyUp) {
     oracle.restored(kept);
     stand("c", 2);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("c: it comes into its tenant's line with the delay")));
+}
+
+TEST_F(SlotUsedTest, AWorkerWithAFreeSlotIsIdleWhileAJobWaitsThatItMayServe) {
+    submit("a");
+    wait_for_worker("a");
+    beats(4, 4);
+    EXPECT_THAT(judge.found, IsEmpty()) << "it is full";
+    beats(4, 3, "hdd");
+    EXPECT_THAT(judge.found, IsEmpty()) << "it is not what the job asks for";
+    beats(3, 3);
+    EXPECT_THAT(judge.found, IsEmpty()) << "the slot has been free for ten seconds";
+    beats(1, 3);
+    ASSERT_EQ(judge.found.size(), 1u);
+    EXPECT_THAT(judge.found[0], HasSubstr("it waits for a worker, and w has had a free slot from 140000 ms on"));
+}
+
+TEST_F(SlotUsedTest, ASlotThatTheStoreHasGivenAwayIsNotFree) {
+    submit("a");
+    wait_for_worker("a");
+    oracle.list_inserted({}, "lockstep:capacity:slots:w", 0, "b");
+    beats(8, 4);
+    EXPECT_THAT(judge.found, IsEmpty()) << "three that it has are somebody else's";
+    oracle.list_removed({}, "lockstep:capacity:slots:w", 0, "b");
+    now += 6s;
+    oracle.list_inserted({}, "lockstep:capacity:slots:w", 0, "c");
+    beats(8, 4);
+    EXPECT_THAT(judge.found, IsEmpty()) << "it was taken after a while";
+    oracle.zset_removed({}, "lockstep:capacity:jobs:2;3:cpu3:gpu15:constraint.disk3:ssd.acme", "a", 1);
+    beats(8, 0);
+    EXPECT_THAT(judge.found, IsEmpty()) << "nobody waits";
+}
+
+TEST_F(SlotUsedTest, AWorkerIsIdleForATenantWithALimitOrAfterTrouble) {
+    submit("a");
+    hear_limit("a", 1);
+    wait_for_worker("a");
+    beats(8, 0);
+    EXPECT_THAT(judge.found, IsEmpty()) << "its tenant's slots may be taken";
+    submit("b", "globex");
+    wait_for_worker("b", "globex");
+    fault("begin");
+    beats(8, 0);
+    fault("end");
+    beats(8, 0);
+    EXPECT_THAT(judge.found, IsEmpty());
 }
 
 }  // namespace
