@@ -50,6 +50,7 @@ const std::array kTable{
     TUNABLE(backoff_max, "longest delay of the exponential backoff"),
     TUNABLE(backoff_jitter,
             "random part of a backoff delay, exclusive upper bound: added, and taken off the longest delay"),
+    TUNABLE(overload_limit, "how long a job waits for a worker with a free slot before it fails; 0 = for ever"),
     TUNABLE(publish_timeout, "wait for a stream's acknowledgement"),
     TUNABLE(publish_settle, "pause between two look-ups of a dispatch with an unknown outcome"),
     TUNABLE(publish_resend_limit, "latest resend of a dispatch, from its first sending"),

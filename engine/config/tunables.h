@@ -39,6 +39,7 @@ struct BasicTunables {
     Duration backoff_base = 1s;
     Duration backoff_max = 30s;
     Duration backoff_jitter = 500ms;
+    Duration overload_limit = 24h;
 
     // Dispatch
     Duration publish_timeout = 5s;

@@ -103,7 +103,7 @@ Task<bool> Dispatcher::take_back_from_stale(JobLease& lease, DispatchOrder& orde
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = chosen.dispatch;
     commit.fields.emplace_back("ls_worker", "");
-    const Duration delay = backoff(order.facts);
+    const Duration delay = backoff(order.facts.attempts);
     if (last) {
         const std::string detail = fmt::format("{} workers fell silent one after the other", order.stale_picks);
         note_cause(commit, to_string(DispatchReason::stale_worker), detail);

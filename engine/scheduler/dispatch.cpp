@@ -90,26 +90,16 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     commit.fields = decision_fields(order.decision);
     const bool over = waited_too_long(order.facts, reason);
     if (worth_another_try(reason) && !over) {
-        Duration delay{};
-        const bool waits = wait_for_capacity(commit, order, reason);
-        if (!waits) {
-            delay = backoff(order.facts);
-            commit.add_attempts = 1;
-            commit.next_attempt = delay;
-        }
+        const bool waits = wait_for_capacity(commit, order.request, order.facts, reason);
+        commit.add_attempts = waits ? 0 : 1;
+        const Duration delay = backoff(waits ? replica_.tunables.max_scheduling_retries : order.facts.attempts);
+        commit.next_attempt = delay;
         commit.deadline_ms = run_time_limit_ms(order.decision);
         note_cause(commit, to_string(reason), detail);
         // The tenant's limit comes first: what waits for it uses up no tries.
         const bool bound = co_await bind_to_tenant(lease, order, commit);
         if (!bound) co_return tenant_full(false);
-        const auto counted = co_await replica_.store.commit(lease, std::move(commit));
-        if (!counted.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
-        if (counted.value().tenant_full) co_return tenant_full(counted.value().in_line);
-        if (counted.value().kind != Committed::Kind::ok)
-            co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
-        if (!waits) co_return Disposition::postponed(delay);
-        replica_.ports.log.reached("waits_for_capacity");
-        co_return Disposition::stands_in_line();
+        co_return waits_or_tries_later(co_await replica_.store.commit(lease, std::move(commit)), delay);
     }
     if (over) {
         replica_.ports.log.reached("waited_too_long_for_capacity");
@@ -132,20 +122,48 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     co_return Disposition::done();
 }
 
-bool Dispatcher::waited_too_long(const JobFacts& facts, DispatchReason reason) const {
-    if (facts.queue.empty()) return false;
-    const Tunables& tunables = replica_.tunables;
-    if (reason == DispatchReason::no_workers) return facts.unserved >= time_of_all_tries(tunables);
-    return reason == DispatchReason::pool_overloaded && tunables.data_ttl > Duration{0} &&
-           facts.waited >= tunables.data_ttl;
+Disposition Dispatcher::waits_or_tries_later(const Outcome<Committed>& committed, Duration delay) {
+    if (!committed.applied()) return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (committed.value().tenant_full) return tenant_full(committed.value().in_line);
+    if (committed.value().kind != Committed::Kind::ok)
+        return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+    if (!committed.value().in_line) return Disposition::postponed(delay);
+    replica_.ports.log.reached("waits_for_capacity");
+    return Disposition::stands_in_line();
 }
 
-bool Dispatcher::wait_for_capacity(Commit& commit, const DispatchOrder& order, DispatchReason reason) {
+Task<std::optional<Disposition>> Dispatcher::wait_if_full(JobLease& lease, const cap::JobRequest& request,
+                                                          const JobFacts& facts) {
+    require_lock(lease);
+    const auto picked =
+        pick_worker(request, *replica_.routing, replica_.registry, replica_.tunables, replica_.ports.clock.monotonic());
+    if (picked || picked.error().reason != DispatchReason::pool_overloaded) co_return std::nullopt;
+    Commit commit;
+    commit.release_lock = true;
+    const bool waits = !waited_too_long(facts, picked.error().reason) &&
+                       wait_for_capacity(commit, request, facts, picked.error().reason);
+    if (!waits) co_return std::nullopt;
+    const Duration delay = backoff(replica_.tunables.max_scheduling_retries);
+    commit.next_attempt = delay;
+    note_cause(commit, to_string(picked.error().reason), picked.error().detail);
+    co_return waits_or_tries_later(co_await replica_.store.commit(lease, std::move(commit)), delay);
+}
+
+bool Dispatcher::waited_too_long(const JobFacts& facts, DispatchReason reason) const {
+    const Tunables& tunables = replica_.tunables;
+    if (reason == DispatchReason::no_workers)
+        return !facts.queue.empty() && facts.unserved >= time_of_all_tries(tunables);
+    return reason == DispatchReason::pool_overloaded && tunables.overload_limit > Duration{0} &&
+           facts.waited >= tunables.overload_limit;
+}
+
+bool Dispatcher::wait_for_capacity(Commit& commit, const cap::JobRequest& request, const JobFacts& facts,
+                                   DispatchReason reason) {
     // A job on its way from a queue comes back to it, whatever it finds.
-    const bool on_its_way = !order.facts.queue.empty();
+    const bool on_its_way = !facts.queue.empty();
     if (reason != DispatchReason::pool_overloaded && !on_its_way) return false;
-    const Demand demand = demand_of(order.request, *replica_.routing);
-    commit.queue = demand.pools.empty() ? order.facts.queue : demand.queue();
+    const Demand demand = demand_of(request, *replica_.routing);
+    commit.queue = demand.pools.empty() ? facts.queue : demand.queue();
     for (const Worker* worker :
          fitting_workers(demand, replica_.registry, replica_.ports.clock.monotonic(), kFittingMax)) {
         const auto slots = slots_of(*worker, replica_.tunables);
@@ -163,7 +181,7 @@ Task<Disposition> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, 
     require_lock(lease);
     Commit commit;
     commit.release_lock = true;
-    const Duration delay = backoff(facts);
+    const Duration delay = backoff(facts.attempts);
     commit.add_attempts = 1;
     commit.next_attempt = delay;
     append(commit.fields, kFieldLastCause, cause.substr(0, kCauseMax));
@@ -174,13 +192,13 @@ Task<Disposition> Dispatcher::try_later(JobLease& lease, const JobFacts& facts, 
     co_return Disposition::postponed(delay);
 }
 
-Duration Dispatcher::backoff(const JobFacts& facts) {
+Duration Dispatcher::backoff(std::int64_t attempts) {
     const Tunables& tunables = replica_.tunables;
     if (replica_.mechanisms.on(Mechanism::backoff_jitter))
-        return backoff_delay(facts.attempts, tunables, replica_.ports.entropy);
+        return backoff_delay(attempts, tunables, replica_.ports.entropy);
     Tunables without = tunables;
     without.backoff_jitter = Duration{0};
-    return backoff_delay(facts.attempts, without, replica_.ports.entropy);
+    return backoff_delay(attempts, without, replica_.ports.entropy);
 }
 
 Disposition Dispatcher::tenant_full(bool in_line) {
@@ -377,7 +395,7 @@ Task<Disposition> Dispatcher::take_back(JobLease& lease, const DispatchOrder& or
     commit.walk = {JobState::scheduled};
     commit.expected_dispatch = dispatch;
     commit.release_lock = true;
-    const Duration delay = backoff(order.facts);
+    const Duration delay = backoff(order.facts.attempts);
     commit.next_attempt = delay;
     append(commit.fields, kFieldWorker, "");
     note_cause(commit, to_string(DispatchReason::dispatch_failed),

@@ -42,6 +42,10 @@ public:
     [[nodiscard, gnu::noinline]] Task<Disposition> recover(JobLease& lease, const JobFacts& facts);
     /// Counts the try, notes its cause and hands the job back for a while, longer from try to try. REQUIRES: the lease is held.
     [[nodiscard]] Task<Disposition> try_later(JobLease& lease, const JobFacts& facts, std::string cause);
+    /// Where every worker that may have the job is at its limit, has it wait for capacity: policy need not be asked for that. Nothing: it
+    /// is to be handled. REQUIRES: the lease is held.
+    [[nodiscard]] Task<std::optional<Disposition>> wait_if_full(JobLease& lease, const cap::JobRequest& request,
+                                                                const JobFacts& facts);
 
 private:
     struct Message {
@@ -84,10 +88,14 @@ private:
     /// Whether the job has waited for capacity for as long as it may, or nobody has served its queue for too long.
     [[nodiscard]] bool waited_too_long(const JobFacts& facts, DispatchReason reason) const;
     /// Has the job wait for a worker with a free slot: no try is counted. False: nothing is to be waited for, or no longer.
-    [[nodiscard]] bool wait_for_capacity(Commit& commit, const DispatchOrder& order, DispatchReason reason);
+    [[nodiscard]] bool wait_for_capacity(Commit& commit, const cap::JobRequest& request, const JobFacts& facts,
+                                         DispatchReason reason);
+    /// What becomes of a job whose commit to be tried again after `delay`, or to wait for capacity, came to this.
+    [[nodiscard]] Disposition waits_or_tries_later(const Outcome<Committed>& committed, Duration delay);
     /// Of this try, for the dead letter that may come of it.
     static void note_cause(Commit& commit, std::string_view reason, const std::string& detail);
-    [[nodiscard]] Duration backoff(const JobFacts& facts);
+    /// After so many tries.
+    [[nodiscard]] Duration backoff(std::int64_t attempts);
     [[nodiscard]] Disposition tenant_full(bool in_line);
     /// Sets the limit that the commit is to enforce. False: it has been asked for beforehand, and is reached.
     [[nodiscard]] Task<bool> bind_to_tenant(JobLease& lease, const DispatchOrder& order, Commit& commit);

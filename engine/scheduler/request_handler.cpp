@@ -148,7 +148,7 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
                 lease, job.facts, fmt::format("settings_unreadable: {} is no JSON object", settings.document));
     }
     Disposition undecided;
-    std::optional<SafetyDecision> decision = co_await decide(job, undecided);
+    std::optional<SafetyDecision> decision = co_await decide(lease, job, undecided);
     if (!decision) co_return undecided;
     // The check may have outlived the lease: then somebody else is at this job, or soon will be.
     if (!lease.usable()) {
@@ -179,7 +179,7 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);
 }
 
-Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Disposition& disposition) {
+Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Taken& job, Disposition& disposition) {
     if (wire::carries_grant(job.request)) {
         const GrantEvidence evidence{.request_kept = !job.facts.request_lost && !job.stored_unreadable,
                                      .moved_on = job.facts.state != JobState::approval_required};
@@ -196,6 +196,14 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(Taken& job, Dispositi
         }
     }
     if (auto kept = kept_answer(job)) co_return kept;
+    const bool from_line = job.facts.place == PlaceInLine::woken && job.facts.queue.empty();
+    if (from_line && !wire::is_approval_gate(job.request.topic())) {
+        // Where no worker has a slot for it, policy is asked once one has.
+        if (const auto waits = co_await dispatcher_.wait_if_full(lease, job.request, job.facts)) {
+            disposition = *waits;
+            co_return std::nullopt;
+        }
+    }
     job.asked = replica_.ports.clock.monotonic();
     SafetyDecision decision = co_await replica_.policy.check(job.request, job.along.circuit(job.facts));
     co_return std::optional<SafetyDecision>(std::move(decision));

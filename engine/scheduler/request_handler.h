@@ -50,7 +50,7 @@ private:
     /// Nothing with `disposition` set, when it could not be learnt whether a human has approved: that is a failure of the store,
     /// and no fail mode of policy may let the job through for it. Or when a human has been asked just this and has not
     /// answered: a label of the submitter's own is no reason to ask policy again and again (H-06).
-    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(Taken& job, Disposition& disposition);
+    [[nodiscard]] Task<std::optional<SafetyDecision>> decide(JobLease& lease, Taken& job, Disposition& disposition);
     /// What policy has said a moment ago, when the job had to wait for a slot that it has now.
     [[nodiscard]] std::optional<SafetyDecision> kept_answer(Taken& job);
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and

@@ -164,7 +164,7 @@ void require_whole(const JobLease& lease, const Commit& commit) {
                  commit.tenant_limit);
     PRECONDITION(!commit.slot || commit.begin_dispatch, "job {} takes a slot of {} without a dispatch", job,
                  commit.slot->worker);
-    PRECONDITION(commit.queue.empty() || (commit.walk.empty() && commit.release_lock && !commit.next_attempt),
+    PRECONDITION(commit.queue.empty() || (commit.walk.empty() && commit.release_lock && commit.next_attempt),
                  "job {} waits for capacity and goes on", job);
     PRECONDITION(!commit.next_attempt || *commit.next_attempt >= Duration{0}, "job {} is due {} ns ago", job,
                  -commit.next_attempt->count());

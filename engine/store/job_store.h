@@ -65,7 +65,7 @@ struct JobFacts {
     PlaceInLine place = PlaceInLine::none;  // take_up
     WorkerId handed;                        // take_up: the worker that keeps a slot free for it; empty: none does
     std::string queue;                      // take_up: in which it waits for capacity; empty: it does not
-    Duration waited{};                      // take_up: for how long it has waited, where it waits for capacity
+    Duration waited{};                      // take_up: for how long it has waited, in line or for capacity
     Duration unserved{};                    // take_up: for how long no live worker has fitted that queue
     Token placed_by;                        // take_up: the token of the handling that had it stand in line last
     // take_up: the request that was stored earlier, where it differs from the offered one; take_lock: what is stored
@@ -121,7 +121,9 @@ struct Commit {
         next_attempt;               // from now; what looks for jobs that nobody handles leaves it alone until then
     std::int64_t tenant_limit = 0;  // refused while so many other jobs of the tenant are on their way; 0 = none
     std::optional<SlotClaim> slot;  // with `begin_dispatch`
-    std::string queue;  // without a change of state: the job waits for capacity in this queue, until it is woken
+    // Without a change of state: the job waits for capacity in this queue, until it is woken; or where there are too many queues, for
+    // `next_attempt`.
+    std::string queue;
     std::string
         fitting;  // with `queue`: workers that might have had it, each with how many jobs it may have: "w 8 v 4"
     bool stand_in_line = false;  // who is refused for that waits until it is woken, unless it holds a slot already

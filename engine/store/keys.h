@@ -17,7 +17,10 @@ inline constexpr std::string_view kSnapshotWriterLock = "cordum:scheduler:snapsh
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
 /// Tenants in whose line a job stands for a slot, by since when somebody does. What is kept of each: store/scripts/common.lua.
 inline constexpr std::string_view kTenantsWaiting = "lockstep:tenants:waiting";
-/// Held by who looks after the jobs that wait for capacity. What is kept of these: store/scripts/common.lua.
+/// Held by who looks after the jobs that wait for capacity. What is kept of these: store/scripts/common.lua; all of them, and how many
+/// there are by queue.
+inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting";
+inline constexpr std::string_view kCapacityCount = "lockstep:capacity:count";
 inline constexpr std::string_view kCapacityLock = "lockstep:capacity:tick";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 /// Letters of messages whose bytes are no packet, by when they were written (s), and what is still to be told of them.

@@ -102,7 +102,8 @@ Task<Outcome<ReplayPage>> SweepStore::replay_page(TickLock lock, JobState state,
     auto reply = co_await redis_.script(
         scripts_.replay_page, {std::move(lock.key), keys::state_index(state)},
         {std::move(lock.token).text(), std::string(to_string(state)), millis(age), after.empty() ? "-inf" : "(" + after,
-         fmt::format("{}", limit), millis(longest_delay(tunables_)), millis(tunables_.job_meta_ttl)},
+         fmt::format("{}", limit), millis(longest_delay(tunables_)), millis(tunables_.job_meta_ttl),
+         millis(tunables_.data_ttl)},
         deadline());
     if (!reply.applied()) co_return reply.failure_as<ReplayPage>();
     ReplayPage page;
@@ -149,7 +150,7 @@ Task<Outcome<CapacityLook>> SweepStore::tend_capacity(TickLock lock, std::int64_
     require_limit(page);
     auto reply = co_await redis_.script(
         scripts_.tend_capacity, {std::move(lock.key)},
-        {std::move(lock.token).text(), millis(tunables_.data_ttl), fmt::format("{}", skipped),
+        {std::move(lock.token).text(), millis(tunables_.overload_limit), fmt::format("{}", skipped),
          fmt::format("{}", page), millis(tunables_.job_meta_ttl), std::move(anew)},
         deadline());
     if (!reply.applied()) co_return reply.failure_as<CapacityLook>();

@@ -1,6 +1,8 @@
 // Jobs that wait for a worker with a free slot.
 #include <fmt/core.h>
 
+#include <functional>
+
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 
@@ -76,7 +78,8 @@ TEST_F(CapacityTest, AJobBeyondTheSlotsWaitsWithoutATryAndTakesTheFirstThatIsFre
     result("j4", cap::JOB_STATUS_SUCCEEDED);
     EXPECT_EQ(text({"HGET", "job:meta:j4", "ls_waits_since"}), "");
     EXPECT_EQ(*run({"EXISTS", kWaiting, "lockstep:capacity:woken", kSlots, "lockstep:capacity:queues",
-                    "lockstep:capacity:pool:default", "lockstep:capacity:of:acme"})
+                    "lockstep:capacity:pool:default", "lockstep:capacity:of:acme", "lockstep:capacity:count",
+                    "lockstep:capacity:queues:acme"})
                    .integer(),
               0);
 }
@@ -173,7 +176,7 @@ TEST_F(CapacityTest, AWokenJobThatNobodyTakesUpGivesItsSlotBack) {
 }
 
 TEST_F(CapacityTest, AJobThatHasWaitedForTooLongEnds) {
-    tunables.data_ttl = 1min;
+    tunables.overload_limit = 1min;
     start_with(1);
     submit("j1");
     submit("j2");
@@ -184,6 +187,82 @@ TEST_F(CapacityTest, AJobThatHasWaitedForTooLongEnds) {
     EXPECT_EQ(dead_letter_code("j2"), "pool_overloaded");
     EXPECT_EQ(field("j2", "attempts"), "0");
     EXPECT_EQ(waiting(), Texts{});
+}
+
+TEST_F(CapacityTest, WithoutALimitAJobWaitsAndAllThatIsKeptAboutItLivesOn) {
+    tunables.overload_limit = 0s;
+    tunables.job_meta_ttl = 3min;
+    tunables.data_ttl = 2min;
+    tunables.pending_age = 10s;
+    tunables.running_timeout = 1h;
+    start_with(1);
+    submit("j1");
+    run({"SET", "ctx:j2", "what it is about", "PX", "120000"});
+    submit("j2");
+    pass(20min, 1);
+    EXPECT_EQ(state("j2"), "PENDING");
+    EXPECT_EQ(waiting(), (Texts{"j2"}));
+    EXPECT_EQ(*run({"EXISTS", "job:meta:j2", "job:req:j2", "job:state:j2", "ctx:j2"}).integer(), 4);
+    report(0);
+    loop.run_for(2s);
+    EXPECT_EQ(state("j2"), "RUNNING");
+}
+
+// A submitter chooses labels, and each set of them is a queue.
+TEST_F(CapacityTest, ATenantOpensAHundredQueuesAndAJobBeyondThatIsTriedAgainWithoutATry) {
+    tunables.pending_age = 10s;
+    boot();
+    cap::Heartbeat heartbeat;
+    heartbeat.set_worker_id("w1");
+    heartbeat.set_pool("default");
+    heartbeat.set_max_parallel_jobs(1);
+    for (int i = 0; i <= 100; ++i) (*heartbeat.mutable_labels())[fmt::format("constraint.{}", i)] = "x";
+    const auto beat = [&] {
+        bus.tell("sys.heartbeat", engine::wire::make_packet(cap::Heartbeat(heartbeat), "", "w1", clock.now()));
+    };
+    const auto submit_with_label = [&](int number, const std::string& tenant) {
+        auto request = request_for(fmt::format("{}{}", tenant, number));
+        request.set_tenant_id(tenant);
+        (*request.mutable_labels())[fmt::format("constraint.{}", number)] = "x";
+        return submit(request)->acked();
+    };
+    beat();
+    submit("first");
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(submit_with_label(i, "a")) << i;
+    EXPECT_FALSE(submit_with_label(100, "a")) << "its message comes again";
+    EXPECT_TRUE(submit_with_label(100, "b"));
+    EXPECT_EQ(*run({"ZCARD", "lockstep:capacity:queues"}).integer(), 101);
+    EXPECT_EQ(field("b100", "ls_queue"), "1;7:default14:constraint.1001:x.");
+    EXPECT_EQ(field("a100", "ls_queue"), "");
+    EXPECT_EQ(field("a100", "attempts"), "0");
+    EXPECT_NE(field("a100", "ls_waits_since"), "");
+    EXPECT_NE(field("a100", "ls_next_attempt_at"), "");
+    // The slot goes round until a queue of the tenant is empty.
+    const std::string since = field("a100", "ls_waits_since");
+    result("first", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("a0"), "RUNNING");
+    for (int i = 0; i < 20; ++i) {
+        loop.run_for(5s);
+        beat();
+    }
+    EXPECT_NE(field("a100", "ls_queue"), "");
+    EXPECT_EQ(field("a100", "ls_waits_since"), since) << "it has kept its place";
+    EXPECT_EQ(field("a100", "attempts"), "0");
+}
+
+TEST_F(CapacityTest, AJobThatFindsTooManyQueuesFailsOnceItHasWaitedForTooLong) {
+    tunables.overload_limit = 1min;
+    tunables.pending_age = 10s;
+    start_with(1);
+    submit("j1");
+    for (int i = 0; i < 100; ++i) run({"SADD", "lockstep:capacity:queues:acme", std::to_string(i)});
+    submit("j2");
+    EXPECT_EQ(field("j2", "ls_queue"), "");
+    pass(50s, 1);
+    EXPECT_EQ(state("j2"), "PENDING");
+    pass(100s, 1);
+    EXPECT_EQ(state("j2"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j2"), "pool_overloaded");
 }
 
 // A worker that comes back within the time of fifty tries finds its jobs waiting, and none of them has used a try.
@@ -227,6 +306,96 @@ TEST_F(CapacityTest, ATenantAtItsLimitLeavesTheOrderUntilOneOfItsOwnSlotsIsFree)
     EXPECT_EQ(kernel.questions.size(), asked + 1) << "about b3";
     result("a1", cap::JOB_STATUS_SUCCEEDED);
     EXPECT_EQ(state("a3"), "RUNNING");
+}
+
+// No more jobs of a tenant are called than it may have, and a call is one of its slots.
+TEST_F(CapacityTest, SlotsThatAreKeptFreeForATenantCountAgainstItsLimit) {
+    tunables.policy_answer_max_age = 0s;
+    kernel.answer = [](const cap::PolicyCheckRequest& question) {
+        auto answer = ScriptedKernel::says(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+        if (question.tenant() == "a") answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(2);
+        return answer;
+    };
+    start_with(4);
+    submit_for("a1", "a");
+    report(4);
+    for (const char* job : {"a2", "a3"}) submit_for(job, "a");
+    submit_for("b1", "b");
+    EXPECT_EQ(waiting(), (Texts{"a2", "a3", "b1"}));
+    const std::size_t asked = kernel.questions.size();
+    report(1);
+    loop.run_for(2s);
+    EXPECT_EQ(states({"a2", "b1", "a3"}), (Texts{"RUNNING", "RUNNING", "PENDING"}));
+    EXPECT_EQ(kernel.questions.size(), asked + 2) << "about a2 and b1";
+    EXPECT_EQ(*run({"EXISTS", "lockstep:tenant:woken:a"}).integer(), 0);
+    EXPECT_EQ(field("a3", "ls_queue"), "1;7:default.") << "it is still in the queue that it was in";
+    result("a1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("a3"), "RUNNING");
+}
+
+// A slot of the tenant is free, and none of the worker's: the tenant's line moves on to wait there.
+TEST_F(CapacityTest, PolicyIsNotAskedAboutJobsThatGoFromTheirTenantsLineToWaitForAWorker) {
+    tunables.policy_answer_max_age = 0s;
+    kernel.answer = [](const cap::PolicyCheckRequest& question) {
+        auto answer = ScriptedKernel::says(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+        if (question.tenant() == "a") answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(1);
+        return answer;
+    };
+    start_with(2);
+    for (const char* job : {"a1", "a2", "a3", "a4"}) submit_for(job, "a");
+    EXPECT_EQ(waiting(), Texts{}) << "they stand in their tenant's line";
+    report(4);
+    const std::size_t asked = kernel.questions.size();
+    result("a1", cap::JOB_STATUS_SUCCEEDED);
+    loop.run_for(1s);
+    EXPECT_EQ(waiting(), (Texts{"a2", "a3", "a4"}));
+    EXPECT_EQ(kernel.questions.size(), asked);
+    report(0);
+    loop.run_for(2s);
+    EXPECT_EQ(states({"a2", "a3", "a4"}), (Texts{"RUNNING", "PENDING", "PENDING"})) << "its limit still holds";
+    EXPECT_EQ(kernel.questions.size(), asked + 1) << "about a2";
+}
+
+// What a call and a tick cost does not depend on how many jobs wait.
+TEST_F(CapacityTest, HandingOnASlotAndATickCostTheSameWhetherAHundredOrTenThousandJobsWait) {
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    const std::string more =
+        "for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do local job = 'more' .. i; "
+        "redis.call('HSET', 'job:meta:' .. job, 'state', 'PENDING', 'tenant', 'acme', 'ls_queue', '1;7:default.', "
+        "'ls_waits_since', ARGV[3], 'ls_waits_limit', '0'); "
+        "redis.call('SET', 'job:req:' .. job, redis.call('GET', 'job:req:j2')); "
+        "redis.call('ZADD', 'lockstep:capacity:jobs:1;7:default.acme', ARGV[3], job); "
+        "redis.call('ZADD', 'lockstep:capacity:waiting', ARGV[3], job); "
+        "redis.call('ZADD', 'lockstep:capacity:of:acme', ARGV[3], job); "
+        "redis.call('HINCRBY', 'lockstep:capacity:count', '1;7:default.', 1) end";
+    const auto wait = [&](int from, int to) {
+        const auto since = std::chrono::duration_cast<std::chrono::microseconds>(clock.now().time_since_epoch());
+        run({"EVAL", more, "0", std::to_string(from), std::to_string(to), std::to_string(since.count())});
+    };
+    const auto commands_of = [&](const std::function<void()>& what) {
+        const std::size_t before = redis.database().commands_of_scripts();
+        what();
+        return redis.database().commands_of_scripts() - before;
+    };
+    const auto handing_on_a_slot = [&](const std::string& from, const std::string& to) {
+        const std::size_t commands = commands_of([&] { result(from, cap::JOB_STATUS_SUCCEEDED); });
+        EXPECT_EQ(state(to), "RUNNING");
+        return commands;
+    };
+    const auto ticks = [&] { return commands_of([&] { loop.run_for(3s); }); };
+    wait(1, 100);
+    report(1);
+    const std::size_t hand_on_small = handing_on_a_slot("j1", "j2");
+    const std::size_t ticks_small = ticks();
+    wait(101, 10'000);
+    report(1);
+    // The records of these jobs hold less, and other loops of the scheduler come round.
+    EXPECT_LE(handing_on_a_slot("j2", "more1"), hand_on_small + 16);
+    EXPECT_LE(ticks(), ticks_small + 16);
+    EXPECT_LE(hand_on_small, 150U);
+    EXPECT_LE(ticks_small, 150U);
 }
 
 }  // namespace

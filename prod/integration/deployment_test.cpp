@@ -143,6 +143,29 @@ TEST_F(DeploymentTest, ACorruptPacketEndsInTheDeadLetterAndHoldsNothingUp) {
     EXPECT_FALSE(scheduler.wait(0ms)) << "the scheduler has ended";
 }
 
+// D-19. Another scheduler sends jobs to the same worker as if nobody waited, and holds the locks of the ticks that it knows.
+TEST_F(DeploymentTest, ABurstWaitsForSlotsBesideASchedulerThatIgnoresTheQueues) {
+    for (const auto lock : {engine::keys::kReplayerLock, engine::keys::kReconcilerLock})
+        world->redis_set(std::string(lock), "another");
+    world->add_scheduler();
+    world->add_scheduler();
+    world->add_worker("w1", {"--service-time", "200ms", "--max-parallel", "8", "--heartbeat", "1s"});
+    submit(400);
+    await_work();
+    for (int i = 0; i < 16; ++i) {
+        cordum::agent::v1::BusPacket packet;
+        packet.set_sender_id("another");
+        packet.mutable_job_request()->set_job_id(fmt::format("theirs-{}", i));
+        packet.mutable_job_request()->set_topic("job.default");
+        world->publish_raw("worker.w1.jobs", packet.SerializeAsString());
+    }
+    const auto why = world->ctl({"why", "j-399"});
+    EXPECT_NE(why.text.find("waits for capacity of pool default, at about position"), std::string::npos) << why.text;
+    expect_sound(400);
+    EXPECT_EQ(world->states()["SUCCEEDED"], 400) << nlohmann::json(world->states()).dump();
+    EXPECT_EQ(world->executions().size(), 416U);
+}
+
 TEST_F(DeploymentTest, TheOnlyReplicaIsReplacedAfterACrash) {
     auto& victim = world->add_scheduler();
     world->add_worker("w1");

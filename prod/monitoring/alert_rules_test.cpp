@@ -344,6 +344,10 @@ TEST_F(AlertStories, SymptomsFire) {
            .changes = {{age, {"APPROVAL_REQUIRED"}, constant("7200")},
                        {of(DaemonMetric::jobs), {"APPROVAL_REQUIRED"}, constant("1")}},
            .fires = {"LockstepApprovalsWait"}},
+          {.title = "a job has waited for a free slot for two hours",
+           .changes = {{of(DaemonMetric::capacity_oldest_wait), {}, constant("7200")},
+                       {of(DaemonMetric::jobs), {"PENDING"}, constant("1")}},
+           .fires = {"LockstepJobsWaitForCapacity"}},
           {.title = "a durable does not come on",
            .changes = {{of(DaemonMetric::consumer_oldest_age), {}, "0+60x60"}},
            .fires = {"LockstepConsumerBehind"}},
@@ -386,7 +390,7 @@ TEST_F(AlertStories, SymptomsFire) {
            .fires = {}}});
 }
 
-TEST_F(AlertStories, JobsThatComeInAndWaitFireAndThoseThatWaitForAPersonDoNot) {
+TEST_F(AlertStories, JobsThatComeInAndWaitFireAndThoseThatWaitForAPersonOrForCapacityDoNot) {
     using engine::Metric;
     const Change come_in{of(Metric::jobs_first_received), {kTopic}, step(3)};
     const Change go_round{of(Metric::jobs_received), {kTopic}, "0+100x60"};
@@ -402,6 +406,17 @@ TEST_F(AlertStories, JobsThatComeInAndWaitFireAndThoseThatWaitForAPersonDoNot) {
                        {of(Metric::jobs_dispatched), {}, "", "b"}},
            .fires = {alert}},
           {.title = "they wait for a person", .changes = {come_in, in("APPROVAL_REQUIRED", 3)}, .fires = {}},
+          {.title = "they wait for capacity",
+           .changes = {come_in,
+                       in("PENDING", 3),
+                       {of(DaemonMetric::capacity_waiting), {"pool=\"cpu\""}, constant("1"), "a", true},
+                       {of(DaemonMetric::capacity_waiting), {"pool=\"cpu,gpu\""}, constant("2"), "a", true}},
+           .fires = {}},
+          {.title = "one of them does not wait for capacity",
+           .changes = {come_in,
+                       in("PENDING", 3),
+                       {of(DaemonMetric::capacity_waiting), {"pool=\"cpu\""}, constant("2"), "a", true}},
+           .fires = {alert}},
           {.title = "they were denied", .changes = {come_in}, .fires = {}},
           {.title = "only old jobs go round", .changes = {go_round, in("PENDING", 3)}, .fires = {}},
           {.title = "one of three goes out",

@@ -40,9 +40,11 @@ std::string more_than(Metric counter, int limit, std::chrono::minutes span) {
     return fmt::format("sum by (topic) {} > {}", events(counter, span), limit);
 }
 
-/// Jobs that wait for a scheduler: those that wait for a person are in a state of their own. A gauge of jobs that are PENDING and wait for
-/// something else is to be subtracted here, and both alerts that ask leave them out.
-std::string pending_jobs() { return fmt::format("max({}{{state=\"PENDING\"}})", name(DaemonMetric::jobs)); }
+/// Jobs that wait for a scheduler: those that wait for a person are in a state of their own, and those that wait for capacity do not count.
+std::string pending_jobs() {
+    return fmt::format("max({}{{state=\"PENDING\"}}) - (max(sum by (pod) ({})) or vector(0))", name(DaemonMetric::jobs),
+                       name(DaemonMetric::capacity_waiting));
+}
 
 }  // namespace
 
@@ -61,8 +63,10 @@ std::vector<Alert> alerts() {
                      "count by (job) (up == 0 and on (job, instance) max_over_time({}[1d]))",
                      name(replicas_expected), ready_series, name(build_info)),
          "5m", "warning", "replicas of {{ $labels.job }} that are missing: {{ $value }}"},
-        {"LockstepOldestPendingAge", fmt::format("max({}{{state=\"PENDING\"}}) > 300 and {} > 0", age, pending_jobs()),
-         "2m", "warning", "the oldest pending job has waited for {{ $value | humanizeDuration }}"},
+        {"LockstepOldestPendingAge", fmt::format("max({}{{state=\"PENDING\"}}) > 300", age), "2m", "warning",
+         "the oldest pending job has waited for {{ $value | humanizeDuration }}"},
+        {"LockstepJobsWaitForCapacity", fmt::format("max({}) > 3600", name(capacity_oldest_wait)), "5m", "warning",
+         "a job has waited for a worker with a free slot for {{ $value | humanizeDuration }}"},
         {"LockstepApprovalsWait", fmt::format("max({}{{state=\"APPROVAL_REQUIRED\"}}) > 3600", age), "5m", "warning",
          "the oldest job that needs an approval has waited for {{ $value | humanizeDuration }}"},
         {"LockstepConsumerBehind", fmt::format("max by (durable) ({}) > 600", name(consumer_oldest_age)), "2m",

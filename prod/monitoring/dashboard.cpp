@@ -30,7 +30,8 @@ std::vector<Row> rows() {
     std::vector<Row> all{
         {"Is it well?",
          of(ready, replicas_expected, connected, oldest_job_age, consumer_oldest_age, dead_letters, lease_margin)},
-        {"What waits", of(DaemonMetric::jobs, consumer_waiting, consumer_in_hand, stale_jobs)},
+        {"What waits", of(DaemonMetric::jobs, capacity_waiting, capacity_oldest_wait, consumer_waiting,
+                          consumer_in_hand, stale_jobs)},
         {"Jobs", of(jobs_received, jobs_first_received, jobs_dispatched, jobs_completed, submit_to_answer,
                     dispatch_latency, job_lock_wait)},
         {"Policy", of(safety_denied, safety_unavailable, input_fail_open, output_policy_quarantined)},
@@ -52,8 +53,9 @@ std::vector<Row> rows() {
 /// What replicas read from servers is the same from each of them.
 bool same_from_each_replica(const MetricInfo& series) {
     using enum DaemonMetric;
-    for (const DaemonMetric metric : {DaemonMetric::jobs, oldest_job_age, consumer_waiting, consumer_in_hand,
-                                      consumer_oldest_age, redis_memory_used, redis_memory_limit})
+    for (const DaemonMetric metric :
+         {DaemonMetric::jobs, oldest_job_age, capacity_waiting, capacity_oldest_wait, consumer_waiting,
+          consumer_in_hand, consumer_oldest_age, redis_memory_used, redis_memory_limit})
         if (&series == &info(metric)) return true;
     return false;
 }

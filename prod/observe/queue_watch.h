@@ -7,7 +7,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "engine/ports/bus.h"
 #include "engine/ports/clock.h"
@@ -37,6 +39,15 @@ public:
 
 private:
     [[nodiscard]] engine::Task<void> look_at_jobs();
+    /// How many jobs wait for capacity, by queue: a reply to HGETALL.
+    void show_capacity(const engine::RedisValue& counts);
+    /// Since the oldest job that is PENDING and does not wait for capacity became so, in seconds; 0 where there is none among the first
+    /// 4,096, nothing without an answer. The first of those that wait, and of those that are PENDING: replies to ZRANGE with scores.
+    [[nodiscard]] engine::Task<std::optional<double>> age_of_pending(engine::RedisValue first_waiting,
+                                                                     engine::RedisValue first_pending, double now);
+    /// Sends commands to Redis. Nothing where one has no reply, or an error.
+    [[nodiscard]] engine::Task<std::optional<std::vector<engine::RedisValue>>> ask(
+        std::vector<engine::RedisCommand> questions);
     /// A user that may not ask leaves the gauges at zero, and is no failure.
     [[nodiscard]] engine::Task<void> look_at_memory();
     /// False: there was no answer.
@@ -50,6 +61,7 @@ private:
     const engine::Clock& clock_;
     PrometheusMetrics& metrics_;
     std::map<std::string, engine::ConsumerSpec> durables_;
+    std::set<std::string> pools_;  // sets of them that jobs have waited for, as labels name them
 };
 
 }  // namespace lockstep::prod

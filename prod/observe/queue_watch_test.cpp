@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "engine/testing/scripted_bus.h"
 #include "engine/testing/scripted_redis.h"
@@ -36,10 +38,24 @@ protected:
     RedisValue reply_to(const engine::RedisCommand& command) {
         if (command[0] == "TIME") return RedisValue::Array{std::string("1000"), std::string("500000")};
         if (command[0] == "INFO") return RedisValue(memory);
-        const bool pending = command[1] == "job:index:pending";
-        if (command[0] == "ZCARD") return RedisValue(std::int64_t{pending ? 3 : 0});
-        if (!pending) return RedisValue::Array{};
-        return RedisValue::Array{std::string("J1"), std::string("910500000")};
+        if (command[0] == "HGETALL") return counts;
+        if (command[0] == "ZSCORE") return waiting.contains(command[2]) ? RedisValue(std::string("1")) : RedisValue();
+        if (command[1] == "lockstep:capacity:waiting") return first(waiting);
+        const bool is_pending = command[1] == "job:index:pending";
+        if (command[0] == "ZCARD") return RedisValue(std::int64_t{is_pending ? 3 : 0});
+        if (!is_pending) return RedisValue::Array{};
+        if (command[3] == "0") return first(pending);
+        RedisValue::Array page;
+        const auto from = static_cast<std::size_t>(std::stoi(command[2]));
+        for (std::size_t i = from; i < pending.size() && i <= from + 255; ++i) {
+            page.emplace_back(pending[i].first);
+            page.emplace_back(pending[i].second);
+        }
+        return page;
+    }
+    static RedisValue first(const auto& members) {
+        if (members.empty()) return RedisValue::Array{};
+        return RedisValue::Array{members.begin()->first, members.begin()->second};
     }
     void look() {
         engine::Scope scope(loop);
@@ -60,6 +76,9 @@ protected:
     PrometheusMetrics metrics{"p"};
     QueueWatch watch{redis, bus, clock, metrics};
     bool redis_answers = true;
+    std::vector<std::pair<std::string, std::string>> pending{{"J1", "910500000"}};
+    std::map<std::string, std::string> waiting;
+    RedisValue::Array counts;
     std::string memory =
         "# Memory\r\nused_memory:3000\r\nused_memory_peak:9\r\ntotal_system_memory:8000\r\nmaxmemory:4000\r\n";
     std::optional<engine::StoredMessage> oldest;
@@ -73,6 +92,34 @@ TEST_F(QueueWatchTest, ShowsHowManyJobsWaitAndSinceWhenTheOldestDoes) {
     EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="PENDING"} 90)"));
     EXPECT_TRUE(shows(R"(lockstep_jobs{pod="p",state="RUNNING"} 0)"));
     EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="RUNNING"} 0)"));
+}
+
+// Three hundred jobs wait for capacity, longer than two that nobody has taken up.
+TEST_F(QueueWatchTest, JobsThatWaitForCapacityAreShownByPoolAndAreNoOrphans) {
+    pending.clear();
+    for (int i = 0; i < 300; ++i) {
+        pending.emplace_back("W" + std::to_string(i), "400500000");
+        waiting["W" + std::to_string(i)] = "100500000";
+    }
+    counts = {std::string("1;3:gpu."),
+              std::string("200"),
+              std::string("2;3:cpu3:gpu."),
+              std::string("70"),
+              std::string("1;3:gpu4:disk3:ssd."),
+              std::string("30")};
+    look();
+    EXPECT_TRUE(shows(R"(lockstep_capacity_waiting{pod="p",pool="gpu"} 230)")) << metrics.text();
+    EXPECT_TRUE(shows(R"(lockstep_capacity_waiting{pod="p",pool="cpu,gpu"} 70)"));
+    EXPECT_TRUE(shows(R"(lockstep_capacity_oldest_wait_seconds{pod="p"} 900)"));
+    EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="PENDING"} 0)"));
+    pending.emplace_back("J1", "910500000");
+    look();
+    EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="PENDING"} 90)")) << metrics.text();
+    waiting.clear();
+    look();
+    EXPECT_TRUE(shows(R"(lockstep_capacity_waiting{pod="p",pool="gpu"} 0)")) << "whatever is left of the counts";
+    EXPECT_TRUE(shows(R"(lockstep_capacity_oldest_wait_seconds{pod="p"} 0)"));
+    EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="PENDING"} 600)"));
 }
 
 TEST_F(QueueWatchTest, ShowsTheMemoryOfRedisAndWhatItMayUse) {

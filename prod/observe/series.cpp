@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 2> kBuildLabels{"version", "compiler"};
 constexpr std::array<std::string_view, 1> kServerLabel{"server"};
 constexpr std::array<std::string_view, 1> kStateLabel{"state"};
 constexpr std::array<std::string_view, 1> kOutcomeLabel{"outcome"};
+constexpr std::array<std::string_view, 1> kPoolLabel{"pool"};
 constexpr std::array<std::string_view, 1> kDurableLabel{"durable"};
 constexpr std::array<std::string_view, 1> kCertificateLabel{"certificate"};
 
@@ -47,7 +48,13 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(gauge, "lockstep_drain_seconds", {}, "How long this process has been draining; 0 before"),
     row(gauge, "lockstep_jobs", kStateLabel, "Jobs in that state, as Redis has them: the same from every replica"),
     row(gauge, "lockstep_oldest_job_age_seconds", kStateLabel,
-        "Since the oldest job in that state came into it, by Redis' clock; 0 without one"),
+        "Since the oldest job in that state came into it, by Redis' clock; 0 without one. Of those that are PENDING, "
+        "jobs that "
+        "wait for capacity are left out"),
+    row(gauge, "lockstep_capacity_waiting", kPoolLabel,
+        "Jobs that wait for a free slot of a worker in one of these pools"),
+    row(gauge, "lockstep_capacity_oldest_wait_seconds", {},
+        "How long the job has waited that waits for such a slot longest; 0 without one"),
     row(gauge, "lockstep_consumer_waiting_messages", kDurableLabel,
         "Messages in the stream that the durable has not handed out"),
     row(gauge, "lockstep_consumer_in_hand_messages", kDurableLabel,
@@ -82,7 +89,7 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(gauge, "process_start_time_seconds", {}, "When the process started, since the Unix epoch"),
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kLabelBounds{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kLabelBounds{{
     {"topic", "the topics that pools documents have named, the approval gates, else `other`"},
     {"worker", "the first 100 ids, else `other`"},
     {"status", "the protocol's names of final states, and OUTPUT_QUARANTINED"},
@@ -94,11 +101,12 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kLabelBo
     {"compiler", "one"},
     {"server", "redis, nats"},
     {"outcome", "not_applied, unknown"},
+    {"pool", "the first 100 sets of pools that may have the jobs of a queue, joined by commas, else `other`"},
     {"durable", "the durables that the roles of this process read"},
     {"source", "files, service"},
     {"certificate", "the variables that name certificates"},
 }};
-static_assert(kWorkerLabelsMax == 100, "and the table above says so");
+static_assert(kWorkerLabelsMax == 100 && kPoolLabelsMax == 100, "and the table above says so");
 
 using engine::Metric;
 namespace wire = engine::wire;

@@ -24,6 +24,8 @@ enum class DaemonMetric : std::uint8_t {
     drain,
     jobs,
     oldest_job_age,
+    capacity_waiting,
+    capacity_oldest_wait,
     consumer_waiting,
     consumer_in_hand,
     consumer_oldest_age,
@@ -63,5 +65,7 @@ inline constexpr std::string_view kOtherTopic = "other";
 
 /// Worker ids that a family tells apart; later ones are `other`.
 inline constexpr std::size_t kWorkerLabelsMax = 100;
+/// Sets of pools that jobs wait for and that are told apart; those of later ones are counted as `other`.
+inline constexpr std::size_t kPoolLabelsMax = 100;
 
 }  // namespace lockstep::prod

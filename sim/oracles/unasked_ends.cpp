@@ -250,10 +250,12 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
                     fmt::format("it was given up for its request {} ms after it last moved, and pending_age is {} ms",
                                 (job.since - job.before_since) / 1000, engine::to_millis(tunables_.pending_age));
         } else if (job.letter == "pool_overloaded" || job.letter == "no_workers") {
-            const std::int64_t patience =
-                micros(job.letter == "no_workers" ? time_of_all_tries(tunables_) : tunables_.data_ttl);
+            const bool overloaded = job.letter == "pool_overloaded";
+            const std::int64_t patience = micros(overloaded ? tunables_.overload_limit : time_of_all_tries(tunables_));
             const bool known = job.before_since != 0 && job.since != 0 && !clock_set_;
-            if (known && job.since - job.before_since < patience - patience / 16)
+            if (overloaded && patience == 0)
+                found[name] = "its dead letter says pool_overloaded, and it may wait for ever";
+            else if (known && job.since - job.before_since < patience - patience / 16)
                 found[name] = fmt::format("its dead letter says {} after {} ms, and it may wait for {} ms", job.letter,
                                           (job.since - job.before_since) / 1000, patience / 1000);
         } else if (job.letter != "dispatch_failed" && job.letter != "redelivery_dlq_retry") {

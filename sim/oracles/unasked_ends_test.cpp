@@ -192,8 +192,8 @@ TEST_F(UnaskedEndsTest, AJobThatWaitsForCapacityIsGivenUpNoSoonerThanItMayBe) {
         enter("FAILED", 10s + stay);
         return ends.unexplained_failures(keys);
     };
-    EXPECT_THAT(given_up_after(tunables.data_ttl), IsEmpty());
-    EXPECT_THAT(given_up_after(tunables.data_ttl / 2).at("J"), HasSubstr("pool_overloaded after 43200000 ms"));
+    EXPECT_THAT(given_up_after(tunables.overload_limit), IsEmpty());
+    EXPECT_THAT(given_up_after(tunables.overload_limit / 2).at("J"), HasSubstr("pool_overloaded after 43200000 ms"));
 }
 
 TEST_F(UnaskedEndsTest, AJobThatWaitsForAWorkerIsGivenUpNoSoonerThanAllTriesWouldTake) {

@@ -89,6 +89,7 @@ void fallbacks(Dice& dice, Document& scenario) {
     config(scenario)["topic_fallback"] = true;
     config(scenario)["worker_ttl"] = dice.word({"5s", "10s"});
     config(scenario)["dispatch_timeout"] = dice.word({"20s", "1m"});
+    config(scenario)["overload_limit"] = dice.word({"0s", "10s", "1m"});
     add_load(scenario,
              {{"at", dice.seconds(3, 30)}, {"count", dice.on_every_scale(12)}, {"rate", dice.word({"1/s", "5/s"})}});
     add_fault(scenario, {{"at", dice.seconds(1, 10)},

@@ -7,7 +7,8 @@
 -- ARGV  named: job, records_ttl_ms, token (the fence) and unfenced; walk (not given: it stays) with its sources, expected_dispatch,
 --       add_attempts, begin_dispatch, release_lock; worker (the dispatch's) with slots, worker_active and worker_age_ms, refused where
 --       its list is full, and turns_of, a queue that must be empty unless the job was called out of one; queue, in which a job that
---       stays as it is waits for capacity from here on, with fitting; dead_letter with dead_letter_ttl_ms and dead_letters_kept; result_ptr,
+--       stays as it is waits for capacity from here on, with fitting, and with next_attempt_ms for where there are too many queues;
+--       dead_letter with dead_letter_ttl_ms and dead_letters_kept; result_ptr,
 --       result_worker, decision; next_attempt_ms (kept as ls_next_attempt_at), deadline_ms and deadline_from; tenant_limit with
 --       limit_delay_ms and stand_in_line; saga with saga_owed, saga_stack, saga_aborted, compensation, rollback; output_record;
 --       scan_result with scan_hold_ms; end_scan, which without a change of state is refused when another one has been over
@@ -93,7 +94,7 @@ if args.worker and facts.ls_handed ~= args.worker then
   end
   free_worker(facts.ls_handed, job)
 end
-if args.next_attempt_ms then
+if args.next_attempt_ms and not args.queue then
   set_field('ls_next_attempt_at', plus_millis(at, args.next_attempt_ms))
 end
 if args.deadline_ms then
@@ -159,6 +160,7 @@ if args.saga then
     redis.call('ZADD', args.saga_owed, at, args.saga)
   end
 end
+local waits = false
 if #states > 0 then
   enter(job, from, states, at, attempts, ttl, facts)
 else
@@ -167,9 +169,11 @@ else
   keep(job, tenant, ttl)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
   if args.queue then
-    wait_for_capacity(job, facts, args.queue, limit or '0', args.token, args.fitting, at, ttl)
+    local told = limit or not args.decision and facts.ls_waits_limit or '0'
+    waits = wait_for_capacity(job, facts, args.queue, told, args.token, args.fitting, at, ttl)
+    if not waits then redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, args.next_attempt_ms)) end
   elseif in_line and args.release_lock and present(facts.ls_queue) then
-    leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
+    news = leave_queue(job, tenant, facts.ls_queue, facts.ls_handed) or news
     redis.call('HDEL', meta, 'ls_queue', 'ls_handed')
   elseif in_line and args.release_lock and leave_line(job, tenant) then
     news = true
@@ -183,5 +187,5 @@ if args.processed_mark then
   redis.call('SET', args.processed_mark, args.mark_content, 'PX', args.processed_ttl_ms)
 end
 if args.release_lock then redis.call('DEL', unpack({lock, args.in_flight_mark})) end
-return {'ok', states[#states] or from, attempts, dispatch, '', args.queue and 'in_line' or '', woken_jobs, at, wrong_typed,
+return {'ok', states[#states] or from, attempts, dispatch, '', waits and 'in_line' or '', woken_jobs, at, wrong_typed,
         freed_workers, length}

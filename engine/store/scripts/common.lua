@@ -135,7 +135,7 @@ local holds_slot = {SCHEDULED = true, DISPATCHED = true, RUNNING = true}
 -- What is kept about a tenant, all of it with a time to live that every use renews:
 --   slots    jobs that hold a slot, by when they took it
 --   waiting  jobs that stand in line for a slot, by since when
---   woken    jobs that were called out of the line and have a slot in reserve, by when
+--   woken    jobs that were called and have a slot in reserve, by when
 --   turns    `look`: where the last look at the slots ended; `asked_at`: when policy was last asked about a job of the line;
 --            and for a limit that jobs in line were told, the one that such a job is told by now
 -- A job without a tenant belongs to the default one, whoever asks.
@@ -191,11 +191,16 @@ end
 -- The jobs that this call has woken: it tells of them at the end of its reply, and who hears that takes them up.
 local woken_jobs = {}
 
--- Whether a job that is listed in line may be there: what others have ended, or sent, is not.
+-- Whether a job that is listed in line may be there: what others have ended, or sent, is not, nor what waits for capacity.
 local function stands(job)
-  local state = read_state(job)
-  return state ~= '' and not terminal[state] and not holds_slot[state] and
-         redis.call('HEXISTS', meta_key(job), 'ls_waits_since') == 1
+  local state, facts = read_state(job), redis.call('HMGET', meta_key(job), 'ls_waits_since', 'ls_queue')
+  return state ~= '' and not terminal[state] and not holds_slot[state] and present(facts[1]) and not present(facts[2])
+end
+
+-- How many jobs of the tenant may hold a slot, as the job was told it, or as such a job is told it by now; 0 = any number.
+local function limit_of(job, tenant)
+  local told = redis.call('HGET', meta_key(job), 'ls_waits_limit') or '0'
+  return tonumber(redis.call('HGET', tenant_key('turns', tenant), told) or told)
 end
 
 -- The line of a tenant lives on while somebody stands in it, or looks at it.
@@ -206,8 +211,7 @@ local function keep_line(tenant, ttl)
   redis.call('PEXPIRE', tenants_waiting, ttl)
 end
 
--- Calls those out of the tenant's line for whom there is room, first come, first served. A job goes by the limit that it was
--- told, or by what a job with the same limit has been told since.
+-- Calls those out of the tenant's line for whom there is room, first come, first served.
 local function wake_next(tenant, at)
   local waiting, woken = tenant_key('waiting', tenant), tenant_key('woken', tenant)
   if redis.call('EXISTS', waiting, woken) == 0 then
@@ -225,8 +229,7 @@ local function wake_next(tenant, at)
     if not stands(job) then
       redis.call('ZREM', waiting, job)
     else
-      local told = redis.call('HGET', meta_key(job), 'ls_waits_limit') or '0'
-      local limit = tonumber(redis.call('HGET', tenant_key('turns', tenant), told) or told)
+      local limit = limit_of(job, tenant)
       if limit == 0 or taken < limit then
         redis.call('ZREM', waiting, job)
         redis.call('ZADD', woken, at, job)
@@ -279,9 +282,11 @@ end
 --   held:<tenant>         queues in whose order the tenant is not while all of its own slots are taken; held: all such tenants
 --   pool:<pool>           queues whose jobs may go to the pool, by when they were served last
 --   queues                all queues, by since when no live worker fits (0: one does)
+--   queues:<tenant>       queues in which the tenant has jobs that are not being tried
+--   count                 how many jobs wait, by queue
 -- In the job's hash: ls_queue, the queue that it waits in, and ls_handed, the worker that keeps a slot free for it; or '.' where it is
--- called without one, and for how many ms no worker has fitted its queue, where that is why. A queue is named by what its jobs demand: '<number of pools>;', then each pool and each placement label's name and
--- value as '<length>:<text>', then '.'.
+-- called without one, and for how many ms no worker has fitted its queue, where that is why. A queue is named by what its jobs
+-- demand: '<number of pools>;', then each pool and each placement label's name and value as '<length>:<text>', then '.'.
 local function capacity_key(kind, name)
   return 'lockstep:capacity:' .. kind .. (name and ':' .. name or '')
 end
@@ -350,10 +355,21 @@ local function take_slot(job, worker, most, active, age_ms, at, ttl)
   return length, true
 end
 
+-- Whoever submits a job chooses its labels, and with them its queue.
+local tenant_queues_max, queues_max = 100, 1000
+
+local function may_open(queue, tenant)
+  local own, queues = capacity_key('queues', tenant), capacity_key('queues')
+  return redis.call('SISMEMBER', own, queue) == 1 or redis.call('SCARD', own) < tenant_queues_max and
+         (redis.call('ZSCORE', queues, queue) or redis.call('ZCARD', queues) < queues_max)
+end
+
 -- The tenant has jobs in the queue: both are in the order.
 local function open_queue(queue, tenant, ttl)
   local texts, pools = demand_of(queue)
-  local turns, queues = capacity_key('turns', queue), capacity_key('queues')
+  local turns, queues, own = capacity_key('turns', queue), capacity_key('queues'), capacity_key('queues', tenant)
+  redis.call('SADD', own, queue)
+  redis.call('PEXPIRE', own, ttl)
   redis.call('ZADD', turns, 'NX', redis.call('ZSCORE', capacity_key('served'), tenant) or '0', tenant)
   redis.call('ZADD', queues, 'NX', 0, queue)
   redis.call('PEXPIRE', turns, ttl)
@@ -369,6 +385,7 @@ local function close_queue(queue, tenant)
   local turns = capacity_key('turns', queue)
   if redis.call('EXISTS', capacity_key('jobs', queue .. tenant)) == 1 then return end
   redis.call('ZREM', turns, tenant)
+  redis.call('SREM', capacity_key('queues', tenant), queue)
   if redis.call('EXISTS', turns) == 1 then return end
   local texts, pools = demand_of(queue)
   redis.call('ZREM', capacity_key('queues'), queue)
@@ -382,14 +399,25 @@ local function enqueue(job, queue, tenant, since, ttl)
   open_queue(queue, tenant, ttl)
 end
 
--- Takes the job out of the queue that it waits in, with the slot that is kept free for it.
+-- The job waits for capacity no longer. `queue`: in which it did, as far as that is known.
+local function strike_off(job, tenant, queue)
+  local count = capacity_key('count')
+  if redis.call('ZREM', capacity_key('waiting'), job) == 1 and present(queue) then
+    if redis.call('HINCRBY', count, queue, -1) < 1 then redis.call('HDEL', count, queue) end
+    redis.call('PEXPIRE', count, records_ttl)
+  end
+  redis.call('ZREM', capacity_key('of', tenant), job)
+end
+
+-- Takes the job out of the queue that it waits in, with the slot that is kept free for it. True when it had one of its tenant's
+-- slots in reserve.
 local function leave_queue(job, tenant, queue, handed)
   tenant = named_tenant(tenant)
-  redis.call('ZREM', capacity_key('waiting'), job)
+  strike_off(job, tenant, queue)
   redis.call('ZREM', capacity_key('woken'), job)
-  redis.call('ZREM', capacity_key('of', tenant), job)
   if redis.call('ZREM', capacity_key('jobs', queue .. tenant), job) == 1 then close_queue(queue, tenant) end
   free_worker(handed, job)
+  return redis.call('ZREM', tenant_key('woken', tenant), job) == 1
 end
 
 -- A slot of the tenant is free: it is in the order of its queues again.
@@ -405,26 +433,38 @@ end
 
 -- The job waits for capacity in `queue`: at its old place where it has waited before, also in its tenant's line. `token` names the
 -- handling that came to this, `facts` is what the hash holds of fields_of_entering. `fitting`: workers that might have had it, each
--- with how many jobs it may have in flight; where one has a free slot after all, it is told of.
+-- with how many jobs it may have in flight; where one has a free slot after all, it is told of. False where there are too many
+-- queues: it keeps its place for when it waits.
 local function wait_for_capacity(job, facts, queue, limit, token, fitting, at, ttl)
   local tenant, meta = named_tenant(facts.tenant), meta_key(job)
   local waiting, woken, own, served = capacity_key('waiting'), capacity_key('woken'), capacity_key('of', tenant), capacity_key('served')
-  local since = present(facts.ls_waits_since) and facts.ls_waits_since or at
+  local count = capacity_key('count')
+  local since, reserve = present(facts.ls_waits_since) and facts.ls_waits_since or at, false
   if present(facts.ls_queue) then
-    leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
-  elseif present(facts.ls_waits_since) and leave_line(job, tenant) then
-    wake_next(tenant, at)
+    reserve = leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
+  elseif present(facts.ls_waits_since) then
+    reserve = leave_line(job, tenant)
+  end
+  if reserve then wake_next(tenant, at) end
+  redis.call('HDEL', meta, 'ls_handed')
+  if not may_open(queue, tenant) then
+    redis.call('HSET', meta, 'ls_waits_since', since)
+    redis.call('HDEL', meta, 'ls_queue')
+    return false
   end
   if redis.call('EXISTS', own) == 0 then redis.call('ZADD', served, at, tenant) end
   redis.call('HSET', meta, 'ls_waits_since', since, 'ls_waits_limit', limit, 'ls_waits_token', token, 'ls_queue', queue)
-  redis.call('HDEL', meta, 'ls_next_attempt_at', 'ls_handed')
+  redis.call('HDEL', meta, 'ls_next_attempt_at')
+  if redis.call('EXISTS', waiting) == 0 then redis.call('DEL', count) end
   redis.call('ZADD', waiting, since, job)
+  redis.call('HINCRBY', count, queue, 1)
   redis.call('ZADD', own, since, job)
   enqueue(job, queue, tenant, since, ttl)
-  for _, key in ipairs({waiting, woken, own, served}) do redis.call('PEXPIRE', key, ttl) end
+  for _, key in ipairs({waiting, woken, own, served, count}) do redis.call('PEXPIRE', key, ttl) end
   for worker, most in string.gmatch(fitting or '', '(%S+) (%d+)') do
     if redis.call('LLEN', capacity_key('slots', worker)) < tonumber(most) then freed_workers[#freed_workers + 1] = worker end
   end
+  return true
 end
 
 -- Whether a job that is listed as waiting in the queue waits there.
@@ -434,19 +474,18 @@ local function waits_in(job, queue, tenant)
          not with_worker[facts[1]]
 end
 
--- The job that waits longest of the tenant's in the queue, and is out of it then. What others have ended is struck off. At most 16
--- are looked at.
+-- The job that waits longest of the tenant's in the queue, and is out of it then. What others have ended is struck off, and what has
+-- lost its request: the replayer meets that. At most 16 are looked at.
 local function take_first(queue, tenant)
   local jobs = capacity_key('jobs', queue .. tenant)
   local found
   for _, job in ipairs(redis.call('ZRANGE', jobs, 0, look_max - 1)) do
     redis.call('ZREM', jobs, job)
-    if waits_in(job, queue, tenant) then
+    if waits_in(job, queue, tenant) and redis.call('EXISTS', request_key(job)) == 1 then
       found = job
       break
     end
-    redis.call('ZREM', capacity_key('waiting'), job)
-    redis.call('ZREM', capacity_key('of', tenant), job)
+    strike_off(job, tenant, queue)
   end
   close_queue(queue, tenant)
   return found
@@ -499,10 +538,11 @@ local function seen_to(kept)
   return string.match(kept or '', '^(%d+) (.*)$')
 end
 
--- What is kept about a job lives for `ttl` from its first state on. At any later one its life begins again when a 64th of it has passed.
-local function lives_long_enough(lives_until, at, ttl)
-  local left = (tonumber(lives_until or '0') - tonumber(at)) / 1000
-  return left * 64 > tonumber(ttl) * 63 and left <= tonumber(ttl)
+-- What is kept about a job lives for `ttl` from its first state on. At any later one its life begins again when a 64th of it has
+-- passed, or of `shortest`.
+local function lives_long_enough(lives_until, at, ttl, shortest)
+  local passed = tonumber(ttl) - (tonumber(lives_until or '0') - tonumber(at)) / 1000
+  return passed >= 0 and passed * 64 < math.min(tonumber(ttl), tonumber(shortest or ttl))
 end
 
 -- Walks the job through `states` (at least one) at one instant: hash with all that has been gathered for it, mirror, indexes,
@@ -561,10 +601,13 @@ local function enter(job, from, states, at, attempts, ttl, facts)
   elseif not facts.unknown_before then
     freed = redis.call('ZREM', tenant_key('slots', tenant), job) == 1
   end
-  if in_line and present(facts.ls_queue) then
-    leave_queue(job, tenant, facts.ls_queue, not with_worker[last] and facts.ls_handed)
-  elseif in_line then
-    local reserve = leave_line(job, tenant)
+  if in_line then
+    local reserve
+    if present(facts.ls_queue) then
+      reserve = leave_queue(job, tenant, facts.ls_queue, not with_worker[last] and facts.ls_handed)
+    else
+      reserve = leave_line(job, tenant)
+    end
     freed = freed or reserve and not holds_slot[last]
   end
   if with_worker[from] and not with_worker[last] then free_worker(facts.ls_worker, job) end
@@ -597,7 +640,7 @@ local function give_way(job, at)
   end
   if present(facts[2]) then
     if present(facts[4]) then
-      leave_queue(job, facts[1], facts[4], facts[5])
+      freed = leave_queue(job, facts[1], facts[4], facts[5]) or freed
     else
       freed = leave_line(job, facts[1]) or freed
     end

@@ -1,7 +1,8 @@
 -- name: hand_on
 -- Hands the free slots of a worker to jobs that wait for capacity. Of the queues that the worker fits, the one whose next tenant was
 -- served least recently comes first, and of that tenant the job that has waited longest. A tenant all of whose own slots are taken
--- leaves the order. The slot is kept free for the job that is called until it is dispatched, or called back after ten seconds. At
+-- leaves the order. The slot is kept free for the job that is called until it is dispatched, or called back after ten seconds, and so
+-- is one of its tenant's where these are limited. At
 -- most 16 queues are looked at, 16 tenants of each, 16 jobs for each job that is called, and 16 jobs are called.
 --
 -- ARGV  named: worker, worker_active and worker_age_ms as of its last heartbeat, slots (jobs that it may have in flight; not given: any
@@ -31,8 +32,7 @@ end
 
 local function slots_are_taken(queue, tenant)
   local first = redis.call('ZRANGE', capacity_key('jobs', queue .. tenant), 0, 0)[1]
-  local told = first and redis.call('HGET', meta_key(first), 'ls_waits_limit') or '0'
-  local limit = tonumber(redis.call('HGET', tenant_key('turns', tenant), told) or told)
+  local limit = first and limit_of(first, tenant) or 0
   return limit > 0 and
          redis.call('ZCARD', tenant_key('slots', tenant)) + redis.call('ZCARD', tenant_key('woken', tenant)) >= limit
 end
@@ -86,6 +86,10 @@ for _ = 1, 2 * look_max do
     redis.call('ZADD', served, now, tenant)
     redis.call('PEXPIRE', served, ttl)
     redis.call('ZADD', listed, 'XX', now, best)
+    if limit_of(job, tenant) > 0 then
+      redis.call('ZADD', tenant_key('woken', tenant), at, job)
+      redis.call('PEXPIRE', tenant_key('woken', tenant), ttl)
+    end
     call_job(job, worker, at)
     if called == room then break end
   end

@@ -18,7 +18,7 @@
 --        ('' = no), '1' = the request is not the job's: of another tenant, or of two. Then nothing of it was recorded, and
 --        what is stored is what counts, the job's deadline ('' = none), when all this was, {workers with a free slot}, the worker
 --        that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue in which it waits for capacity
---        ('' = none), for how long in ms, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
+--        ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
 --        job before ('' = one has)}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
@@ -132,11 +132,11 @@ end
 
 if at_work then along = {} end
 local place = ''
-local waited, unserved = 0, 0
+local unserved = 0
+local waited = present(facts.ls_waits_since) and math.floor((tonumber(at) - tonumber(facts.ls_waits_since)) / 1000) or 0
 if present(facts.ls_queue) then
   place = redis.call('ZSCORE', capacity_key('woken'), job) and 'woken' or
           redis.call('ZSCORE', capacity_key('jobs', facts.ls_queue .. named_tenant(facts.tenant)), job) and 'waiting' or ''
-  waited = math.floor((tonumber(at) - tonumber(facts.ls_waits_since or at)) / 1000)
   unserved = tonumber(string.match(facts.ls_handed or '', '^%.(%d+)$') or '0')
 elseif present(facts.ls_waits_since) then
   place = redis.call('ZSCORE', tenant_key('waiting', facts.tenant), job) and 'waiting' or

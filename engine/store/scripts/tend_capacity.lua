@@ -23,12 +23,12 @@ for _, span in ipairs({{'-inf', plus_millis(at, -wake_hold_ms)}, {'(' .. at, '+i
     local facts = redis.call('HMGET', meta_key(job), 'tenant', 'ls_queue', 'ls_handed', 'ls_waits_since')
     local tenant = named_tenant(facts[1])
     redis.call('ZREM', woken, job)
+    redis.call('ZREM', tenant_key('woken', tenant), job)
     redis.call('HDEL', meta_key(job), 'ls_handed')
     if present(facts[2]) and waits_in(job, facts[2], tenant) then
       enqueue(job, facts[2], tenant, facts[4] or at, ttl)
     else
-      redis.call('ZREM', waiting, job)
-      redis.call('ZREM', capacity_key('of', tenant), job)
+      strike_off(job, tenant, facts[2])
     end
     free_worker(facts[3], job)
   end
@@ -37,8 +37,7 @@ local function call_without_slot(job)
   local facts = redis.call('HMGET', meta_key(job), 'tenant', 'ls_queue')
   local tenant = named_tenant(facts[1])
   if not present(facts[2]) or not waits_in(job, facts[2], tenant) then
-    redis.call('ZREM', waiting, job)
-    redis.call('ZREM', capacity_key('of', tenant), job)
+    strike_off(job, tenant, facts[2])
   elseif redis.call('ZREM', capacity_key('jobs', facts[2] .. tenant), job) == 1 then
     close_queue(facts[2], tenant)
     call_job(job, '.', at)
