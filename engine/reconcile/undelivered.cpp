@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/bus/stream_search.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -81,10 +82,30 @@ bool Undelivered::may_have_changed(const LeaderWatch::Heard& heard, const std::o
     return !heard.listening || heard != noted_.heard || (kept && kept->passed_by < noted_.passed_by);
 }
 
+Task<std::optional<DeliveryMark>> Undelivered::first_mark(const ConsumerState& durable) {
+    const DeliveryMark believed{durable.leader, durable.ack_floor, {}};
+    if (what_ == Of::submissions) co_return believed;
+    const auto at_work = co_await sweeps_.at_work_since();
+    if (!at_work.applied()) co_return std::nullopt;
+    if (!at_work.value()) co_return believed;
+    const std::string stream(wire::kStreamSys);
+    const auto deadline = [this] { return context_.ports.clock.in(context_.tunables.publish_timeout); };
+    const auto state = co_await context_.ports.bus.stream_state(stream, deadline());
+    if (!state.applied()) co_return std::nullopt;
+    const WallTime since = *at_work.value() - context_.tunables.stream_clock_margin;
+    const auto first = co_await first_since(state.value(), since, [&](StreamSequence from) {
+        return context_.ports.bus.read_stream(stream, {}, from, deadline());
+    });
+    if (!first) co_return std::nullopt;
+    if (*first > durable.ack_floor) co_return believed;
+    const StreamSequence before(std::max<std::uint64_t>(first->value(), 1) - 1);
+    co_return DeliveryMark{durable.leader, before, state.value().last_sequence};
+}
+
 Task<std::optional<DeliveryMark>> Undelivered::mark_now(const ConsumerState& durable,
                                                         const std::optional<DeliveryMark>& kept,
                                                         bool may_have_changed) {
-    if (!kept) co_return DeliveryMark{durable.leader, durable.ack_floor, {}};
+    if (!kept) co_return co_await first_mark(durable);
     DeliveryMark mark = *kept;
     if (may_have_changed || mark.leader != durable.leader) {
         const auto stream = co_await context_.ports.bus.stream_state(

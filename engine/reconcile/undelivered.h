@@ -5,7 +5,8 @@
 //   - It leaves what was in hand in hand for ever. So what lies above the durable's floor for longer than the ack wait is looked at.
 //   - It takes that for done: its floor lies behind it. So after a change of leader everything is looked at that lies between the
 //     floor that the former leader had told of and what was the end of the stream when the new one was first met. How far that has
-//     come stands in Redis. A leader that has come and gone since the last note is heard of (leader_watch.h).
+//     come stands in Redis. A leader that has come and gone since the last note is heard of (leader_watch.h). Where nothing has been
+//     noted yet, results are looked at from when the oldest job that is at work was sent.
 // A submission whose job the store does not know, and a result whose job is at work, are handled as if they had been delivered. What
 // is handed out again all the same is absorbed like any repetition. Of results that are only stuck, result_backlog.h takes care.
 #pragma once
@@ -56,6 +57,9 @@ private:
     /// Another server may have led the durable since the mark was kept, whoever leads now. So it is where an older mark has come late and
     /// stands in the place of this replica's.
     [[nodiscard]] bool may_have_changed(const LeaderWatch::Heard& heard, const std::optional<DeliveryMark>& kept) const;
+    /// Where no mark has been kept: which leaders there were before is not known, and a result of a job that is at work may have been
+    /// passed by. Nothing where a server does not answer.
+    [[nodiscard]] Task<std::optional<DeliveryMark>> first_mark(const ConsumerState& durable);
     /// The mark that follows from what was kept and what is heard now. Nothing where a server does not answer.
     [[nodiscard]] Task<std::optional<DeliveryMark>> mark_now(const ConsumerState& durable,
                                                              const std::optional<DeliveryMark>& kept,

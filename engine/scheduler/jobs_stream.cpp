@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/bus/stream_search.h"
 #include "engine/runtime/invariant.h"
 #include "engine/wire/subjects.h"
 
@@ -65,20 +66,8 @@ Task<std::optional<Sighting>> JobsStream::look_for(SoughtMessage sought) {
 Task<std::optional<StreamSequence>> JobsStream::first_since(WallTime time, std::string server) {
     const auto state = co_await bus_.stream_state(std::string(wire::kStreamJobs), deadline());
     if (!state.applied() || !speaks_to(server)) co_return std::nullopt;
-    std::uint64_t low = state.value().first_sequence.value();  // what stands below is older
-    std::uint64_t high = state.value().last_sequence.next().value();
-    while (low < high) {
-        const std::uint64_t middle = low + (high - low) / 2;
-        const auto message = co_await read({}, StreamSequence(middle), server);
-        if (!message.applied()) co_return std::nullopt;
-        // Numbers of which the stream holds nothing belong to the next message that it holds.
-        const bool older = message.value() && message.value()->stored_at < time;
-        if (older)
-            low = std::min(message.value()->sequence.next().value(), high);
-        else
-            high = middle;
-    }
-    co_return StreamSequence(low);
+    co_return co_await engine::first_since(state.value(), time,
+                                           [this, server](StreamSequence from) { return read({}, from, server); });
 }
 
 Task<Outcome<std::optional<StoredMessage>>> JobsStream::read(std::string subject, StreamSequence from,

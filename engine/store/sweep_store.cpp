@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "engine/runtime/invariant.h"
@@ -204,6 +205,25 @@ Task<Outcome<bool>> SweepStore::is_known(JobId job) {
     const auto reply = co_await redis_.command({"EXISTS", keys::job_meta(job), keys::job_request(job)}, deadline());
     if (!reply.applied()) co_return reply.failure_as<bool>();
     co_return reply.value().integer_or(0) > 0;
+}
+
+Task<Outcome<std::optional<WallTime>>> SweepStore::at_work_since() {
+    std::vector<RedisCommand> oldest;
+    for (const JobState state : {JobState::dispatched, JobState::running})
+        oldest.push_back({"ZRANGE", keys::state_index(state), "0", "0", "WITHSCORES"});
+    const auto reply = co_await redis_.pipeline(std::move(oldest), deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::optional<WallTime>>();
+    std::optional<WallTime> since;
+    for (const RedisValue& first : reply.value()) {
+        const std::string score(first.at(1).text());
+        if (score.empty()) continue;
+        // Others write scores, too.
+        constexpr double kMost = 4e15;
+        const double micros = std::clamp(std::strtod(score.c_str(), nullptr), 0.0, kMost);
+        const WallTime entered{std::chrono::microseconds(static_cast<std::int64_t>(micros))};
+        since = std::min(since.value_or(entered), entered);
+    }
+    co_return since;
 }
 
 Task<Outcome<bool>> SweepStore::is_at_work(JobId job) {

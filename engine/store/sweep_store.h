@@ -154,6 +154,8 @@ public:
 
     /// Whether the store has anything of this job.
     [[nodiscard]] Task<Outcome<bool>> is_known(JobId job);
+    /// Since when, by Redis' clock, the job is DISPATCHED or RUNNING that has been so longest; nothing where none is.
+    [[nodiscard]] Task<Outcome<std::optional<WallTime>>> at_work_since();
     /// Whether the job is with a worker: DISPATCHED or RUNNING.
     [[nodiscard]] Task<Outcome<bool>> is_at_work(JobId job);
 

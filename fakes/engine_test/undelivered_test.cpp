@@ -205,6 +205,22 @@ TEST_F(PassedByTest, AReplicaThatTicksForTheFirstTimeTimesNobodyOutBeforeItKnows
     EXPECT_EQ(state("a"), "SUCCEEDED");
 }
 
+// Nobody has noted a floor before another server led.
+TEST_F(PassedByTest, TheFirstLookBelievesNoFloorBehindAResultOfAJobThatIsAtWork) {
+    tunables.running_timeout = 5s;
+    start();
+    for (int i = 0; i < 20; ++i) result_is_passed_by("somebody else");
+    run({"SET", "cordum:reconciler:default", "another", "PX", "23000"});
+    run_job("a");
+    result_is_passed_by("a");
+    another_leads();
+    run({"DEL", "lockstep:durable:dur_cordum-scheduler__sys_job_result"});
+    loop.run_for(22s);
+    EXPECT_EQ(state("a"), "RUNNING");
+    loop.run_for(5s);
+    EXPECT_EQ(state("a"), "SUCCEEDED");
+}
+
 // What a replica leaves that dies while it has the result in hand.
 TEST_F(PassedByTest, AResultWhoseJobIsLockedIsHandedInUntilTheLockHasRunOut) {
     start();

@@ -159,8 +159,11 @@ TEST_F(DeploymentTest, ABurstWaitsForSlotsBesideASchedulerThatIgnoresTheQueues) 
         packet.mutable_job_request()->set_topic("job.default");
         world->publish_raw("worker.w1.jobs", packet.SerializeAsString());
     }
-    const auto why = world->ctl({"why", "j-399"});
-    EXPECT_NE(why.text.find("waits for capacity of pool default, at about position"), std::string::npos) << why.text;
+    const auto it_waits = [&] {
+        const auto why = world->ctl({"why", "j-399"});
+        return why.text.find("waits for capacity of pool default, at about position") != std::string::npos;
+    };
+    EXPECT_TRUE(Deployment::until(it_waits, 10s)) << world->ctl({"why", "j-399"}).text;
     expect_sound(400);
     EXPECT_EQ(world->states()["SUCCEEDED"], 400) << nlohmann::json(world->states()).dump();
     EXPECT_EQ(world->executions().size(), 416U);
