@@ -95,7 +95,7 @@ std::string submit_packet(const std::string& job, const std::string& topic, cons
     request.set_job_id(job);
     request.set_topic(topic);
     request.set_tenant_id("ordeal");
-    (*request.mutable_labels())[kContentLabel] = content_of(job, submission.content_size);
+    (*request.mutable_env())[kContentVariable] = content_of(job, submission.content_size);
     if (submission.kind == JobKind::denied) request.mutable_meta()->add_risk_tags("secrets");
     return packet.SerializeAsString();
 }
@@ -150,9 +150,9 @@ std::optional<HeardRequest> parse_request(std::string_view bytes) {
     proto::BusPacket packet;
     if (!packet.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !packet.has_job_request())
         return std::nullopt;
-    const auto& labels = packet.job_request().labels();
-    const auto content = labels.find(kContentLabel);
-    return HeardRequest{packet.job_request().job_id(), content == labels.end() ? std::string() : content->second};
+    const auto& variables = packet.job_request().env();
+    const auto content = variables.find(kContentVariable);
+    return HeardRequest{packet.job_request().job_id(), content == variables.end() ? std::string() : content->second};
 }
 
 }  // namespace lockstep::prod::ordeal

@@ -12,8 +12,8 @@
 
 namespace lockstep::prod::ordeal {
 
-/// The label of a request whose text is `content_of` its job.
-inline constexpr const char* kContentLabel = "ordeal.content";
+/// The variable in the environment of a request whose text is `content_of` its job.
+inline constexpr const char* kContentVariable = "ORDEAL_CONTENT";
 
 /// Text of this length that no other job has.
 [[nodiscard]] std::string content_of(std::string_view job, std::size_t size);

@@ -39,7 +39,7 @@ std::optional<StateChange> parse_change(std::string_view text) {
 std::string fault_of_request(const std::string& request_json, const std::string& job, std::size_t size) {
     const auto request = nlohmann::json::parse(request_json, nullptr, false);
     if (!request.is_object()) return "the stored request is no JSON";
-    const auto content = nlohmann::json::json_pointer(std::string("/labels/") + kContentLabel);
+    const auto content = nlohmann::json::json_pointer(std::string("/env/") + kContentVariable);
     if (!request.contains(content) || !request[content].is_string()) return "the stored request has no content";
     return fault_of_content(request[content].get_ref<const std::string&>(), job, size);
 }
