@@ -97,11 +97,13 @@ Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
     Reading reading;
     // In slices that one tick may read whole, so that each tick comes further than the one before.
     while (true) {
+        const std::uint64_t behind = stretch.last.value() - resume_at_.value();
         reading.last =
-            StreamSequence(std::min(resume_at_.value() + UnheardResults::kReadMax - 1, stretch.last.value()));
+            StreamSequence(resume_at_.value() + std::min<std::uint64_t>(behind, UnheardResults::kReadMax - 1));
         reading.next = reading.last.next();
         co_await read_slice(resume_at_, reading);
-        if (reading.over() || reading.next > stretch.last) break;
+        // Behind the highest number that there is comes none.
+        if (reading.over() || reading.last == stretch.last || reading.next > stretch.last) break;
         resume_at_ = reading.next;
     }
     if (!reading.full) resume_at_ = {};
@@ -109,11 +111,13 @@ Task<bool> ResultBacklog::read(UnheardResults::Stretch stretch) {
 }
 
 Task<void> ResultBacklog::read_slice(StreamSequence from, Reading& reading) {
-    const std::uint64_t last = reading.last.value();
-    const std::uint64_t part = (last - from.value()) / kReaders + 1;
+    const std::uint64_t length = reading.last.value() - from.value();
+    const std::uint64_t part = length / kReaders + 1;
     Scope readers(context_.ports.executor);
-    for (std::uint64_t first = from.value(); first <= last; first += part)
-        readers.spawn(read_part({StreamSequence(first), StreamSequence(std::min(first + part - 1, last))}, reading));
+    for (std::uint64_t first = 0; first <= length; first += part)
+        readers.spawn(read_part(
+            {StreamSequence(from.value() + first), StreamSequence(from.value() + std::min(first + part - 1, length))},
+            reading));
     co_await readers.join();
 }
 
@@ -126,13 +130,14 @@ Task<void> ResultBacklog::read_part(UnheardResults::Stretch part, Reading& readi
             reading.failed = true;
             co_return;
         }
-        const StreamSequence next = found.value() ? found.value()->sequence : kNone;
-        if (next > part.last) {
-            if (part.last == reading.last) reading.next = next;
+        if (!found.value() || found.value()->sequence > part.last) {
+            if (part.last == reading.last) reading.next = found.value() ? found.value()->sequence : kNone;
             co_return;
         }
-        part.first = next.next();
-        if (!unheard_.found(next, found.value()->payload)) reading.full = true;
+        const StreamSequence sequence = found.value()->sequence;
+        if (!unheard_.found(sequence, found.value()->payload)) reading.full = true;
+        if (sequence == part.last) co_return;
+        part.first = sequence.next();
     }
 }
 

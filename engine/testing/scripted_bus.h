@@ -73,6 +73,8 @@ public:
 
     /// Puts a message into the stream and acknowledges it.
     PublishAck store(const Published& message);
+    /// What it says of its last message, whatever it holds.
+    void claim_last(StreamSequence last) { last_sequence_ = last; }
     [[nodiscard]] std::vector<Published> published_on(std::string_view subject) const;
     /// The queue group of the latest core subscription to each subject.
     std::map<std::string, std::string> queue_groups;

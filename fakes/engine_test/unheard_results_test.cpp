@@ -1,4 +1,5 @@
 // Timeouts while a result may stand in the stream (D-04): who waits, for how long, and who does not.
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/packet.h"
@@ -239,14 +240,23 @@ TEST_F(UnheardResultsTest, MoreThanCanBeReadMakesEverybodyWait) {
 TEST_F(UnheardResultsTest, AResultBehindMoreThanOneTickReadsIsTakenFromTheStreamAtALaterOne) {
     start();
     run_job("a");
-    const std::uint64_t first = result_stands("nobody");
-    for (int i = 1; i < 1500; ++i) result_stands("nobody");
+    const std::uint64_t first = result_stands("other");
+    for (int i = 1; i < 1500; ++i) result_stands("other");
     result_stands("a");
     durable() = {0, 1501, engine::StreamSequence(first - 1)};
     loop.run_for(5s + tunables.bus_ack_wait - 1s);
     EXPECT_EQ(state("a"), "RUNNING");
     loop.run_for(4s);
     EXPECT_EQ(state("a"), "SUCCEEDED");
+}
+
+TEST_F(UnheardResultsTest, AServerThatNamesTheHighestNumberThereIsEndsNoTick) {
+    start();
+    run_job("a");
+    durable() = {0, 1, engine::StreamSequence(std::numeric_limits<std::uint64_t>::max() - 2000)};
+    bus.claim_last(engine::StreamSequence(std::numeric_limits<std::uint64_t>::max()));
+    loop.run_for(8s);
+    EXPECT_EQ(state("a"), "TIMEOUT") << "no result stands there";
 }
 
 // D-04 (1)
