@@ -355,7 +355,7 @@ local function take_slot(job, worker, most, active, age_ms, at, ttl)
   return length, true
 end
 
--- Whoever submits a job chooses its labels, and with them its queue.
+-- A submitter chooses a job's labels, and with them its queue.
 local tenant_queues_max, queues_max = 100, 1000
 
 local function may_open(queue, tenant)
@@ -433,7 +433,7 @@ end
 
 -- The job waits for capacity in `queue`: at its old place where it has waited before, also in its tenant's line. `token` names the
 -- handling that came to this, `facts` is what the hash holds of fields_of_entering. `fitting`: workers that might have had it, each
--- with how many jobs it may have in flight; where one has a free slot after all, it is told of. False where there are too many
+-- with how many jobs it may have in flight; one that has a free slot after all is reported. False where there are too many
 -- queues: it keeps its place for when it waits.
 local function wait_for_capacity(job, facts, queue, limit, token, fitting, at, ttl)
   local tenant, meta = named_tenant(facts.tenant), meta_key(job)
