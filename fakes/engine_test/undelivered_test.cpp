@@ -205,11 +205,11 @@ TEST_F(PassedByTest, AReplicaThatTicksForTheFirstTimeTimesNobodyOutBeforeItKnows
     EXPECT_EQ(state("a"), "SUCCEEDED");
 }
 
-// Nobody has noted a floor before another server led.
+// No floor was noted before another server led.
 TEST_F(PassedByTest, TheFirstLookBelievesNoFloorBehindAResultOfAJobThatIsAtWork) {
     tunables.running_timeout = 5s;
     start();
-    for (int i = 0; i < 20; ++i) result_is_passed_by("somebody else");
+    for (int i = 0; i < 20; ++i) result_is_passed_by("other");
     run({"SET", "cordum:reconciler:default", "another", "PX", "23000"});
     run_job("a");
     result_is_passed_by("a");

@@ -143,7 +143,7 @@ TEST_F(DeploymentTest, ACorruptPacketEndsInTheDeadLetterAndHoldsNothingUp) {
     EXPECT_FALSE(scheduler.wait(0ms)) << "the scheduler has ended";
 }
 
-// D-19. Another scheduler sends jobs to the same worker as if nobody waited, and holds the locks of the ticks that it knows.
+// D-19. Another scheduler sends jobs to the same worker as if no job waited, and holds the locks of the ticks that it knows.
 TEST_F(DeploymentTest, ABurstWaitsForSlotsBesideASchedulerThatIgnoresTheQueues) {
     for (const auto lock : {engine::keys::kReplayerLock, engine::keys::kReconcilerLock})
         world->redis_set(std::string(lock), "another");

@@ -94,7 +94,7 @@ TEST_F(QueueWatchTest, ShowsHowManyJobsWaitAndSinceWhenTheOldestDoes) {
     EXPECT_TRUE(shows(R"(lockstep_oldest_job_age_seconds{pod="p",state="RUNNING"} 0)"));
 }
 
-// Three hundred jobs wait for capacity, longer than two that nobody has taken up.
+// Three hundred jobs wait for capacity, longer than one that no scheduler has taken up.
 TEST_F(QueueWatchTest, JobsThatWaitForCapacityAreShownByPoolAndAreNoOrphans) {
     pending.clear();
     for (int i = 0; i < 300; ++i) {

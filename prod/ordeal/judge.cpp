@@ -243,7 +243,7 @@ private:
         const bool badly = end.state == "FAILED" || end.state == "TIMEOUT" || end.state == "DENIED";
         if (badly && !end.dead_letter && !left_to_submitter(job, end))
             letterless().cases.push_back(fmt::format("{}: {}", job, end.state));
-        // Nobody is away for as long as a job waits for a worker.
+        // No worker is away for as long as a job waits for one.
         if (end.letter_code == "pool_overloaded" || end.letter_code == "no_workers" ||
             end.reason.find("pool_overloaded") != std::string::npos)
             without_slot().cases.push_back(fmt::format("{}: {} {}", job, end.letter_code, end.reason));
