@@ -82,8 +82,10 @@ Task<void> Capacity::hand_on_some(std::set<std::string, std::less<>> pools) {
     for (WorkerId& worker : some) co_await hand_on(std::move(worker));
 }
 
-void Capacity::freed(WorkerId worker) {
+void Capacity::freed(WorkerId worker, std::int64_t in_flight) {
     if (replica_.stopping) return;
+    // The worker's last heartbeat counts these jobs too: without this they would seem to come from elsewhere, and fill it.
+    replica_.registry.note_in_flight(worker, in_flight);
     freed_.insert(std::move(worker));
     if (std::exchange(handing_on_, true)) return;
     hand_ons_.spawn(hand_on_each());

@@ -28,7 +28,7 @@ public:
 
     /// Looks after the jobs that wait, for ever.
     [[nodiscard]] Task<void> run();
-    void freed(WorkerId worker) override;
+    void freed(WorkerId worker, std::int64_t in_flight) override;
     /// Slots that are being handed on go unused until another replica's tick.
     void stop() { hand_ons_.cancel(); }
 

@@ -20,7 +20,9 @@ void StoreNews::tell_of_woken(const RedisValue& jobs) {
 
 void StoreNews::tell_of_freed(const RedisValue& workers) {
     if (slots_ == nullptr) return;
-    for (std::string& worker : texts(workers)) slots_->freed(WorkerId(std::move(worker)));
+    const auto* found = workers.array();
+    for (std::size_t i = 0; found != nullptr && i + 1 < found->size(); i += 2)
+        slots_->freed(WorkerId(std::string((*found)[i].text())), (*found)[i + 1].integer_or(0));
 }
 
 void StoreNews::tell_of_wrong_typed(const RedisValue& keys) {

@@ -25,8 +25,8 @@ public:
 class FreeSlots {
 public:
     virtual ~FreeSlots() = default;
-    /// A job waits for capacity, and the worker may have a free slot.
-    virtual void freed(WorkerId worker) = 0;
+    /// A job waits for capacity, and the worker may have a free slot; until then the store counted `in_flight` jobs as in its hands.
+    virtual void freed(WorkerId worker, std::int64_t in_flight) = 0;
 };
 
 class StoreNews {
@@ -46,7 +46,7 @@ public:
 
     /// `jobs`: an array of ids.
     void tell_of_woken(const RedisValue& jobs);
-    /// `workers`: an array of ids.
+    /// `workers`: ids, each followed by the jobs that this worker had in flight.
     void tell_of_freed(const RedisValue& workers);
     /// Keys of another type than theirs, whose writes a script has left out. Said once a minute for each key.
     void tell_of_wrong_typed(const RedisValue& keys);

@@ -107,6 +107,23 @@ TEST_F(CapacityTest, AJobThatJoinsAfterTheLastSlotWasFreedIsHandedIt) {
     EXPECT_EQ(states({"j1", "j2"}), (Texts{"RUNNING", "PENDING"})) << "and it is the other one's turn";
 }
 
+TEST_F(CapacityTest, ASlotIsHandedOnAtOnceHoweverManyHeartbeatsHaveCountedItsJob) {
+    start_with(2);
+    for (const char* job : {"j1", "j2", "j3"}) submit(job);
+    // Nothing is committed between them, so all that is known of the jobs is that the worker says it has two.
+    for (int i = 0; i < 3; ++i) report(2);
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"RUNNING", "RUNNING"}));
+}
+
+TEST_F(CapacityTest, ASlotThatAJobFromElsewhereHasTakenIsNotHandedOn) {
+    start_with(2);
+    for (const char* job : {"j1", "j2", "j3"}) submit(job);
+    for (int i = 0; i < 3; ++i) report(3);
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"RUNNING", "PENDING"})) << "the worker has one that the store knows nothing of";
+}
+
 TEST_F(CapacityTest, TenantsTakeTurns) {
     start_with(1);
     submit_for("first", "a");

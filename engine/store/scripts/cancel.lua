@@ -2,7 +2,7 @@
 -- Cancels a job in any state that is not terminal. Takes no lock: a handler that holds it learns at its next commit. A gateway
 -- ends the job itself, knows nothing of the slots of a tenant, and then tells everybody: that frees the slot here.
 -- KEYS 1 job hash   ARGV 1 job  2 metadata ttl ms   Reply {state before, state now, {jobs woken},
---        {keys of another type that were left alone}, {workers with a free slot}}; '' = unknown job
+--        {keys of another type that were left alone}, {worker with a free slot, jobs that it had in flight, ...}}; '' = unknown job
 local job = ARGV[1]
 records_ttl = ARGV[2]
 local facts = read_fields(KEYS[1], 'state', 'attempts', unpack(fields_of_entering))

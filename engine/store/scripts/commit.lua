@@ -17,7 +17,8 @@
 --       in order: fields and values to store; an empty value deletes the field
 -- Reply {'ok' | 'lost' | 'refused', state, attempts, dispatch number, 'tenant_limit' where that is what refused,
 --        or 'worker_full' or 'others_wait', 'in_line' where it is to wait until it is woken, {jobs woken}, time of an 'ok' in
---        microseconds, {keys of another type that were left alone}, {workers with a free slot}, jobs that the worker has in flight}
+--        microseconds, {keys of another type that were left alone}, {worker with a free slot, jobs it had in flight,
+--        ...}, jobs that the worker has in flight}
 
 local args, first_field = named_arguments()
 local job, ttl = args.job, args.records_ttl_ms

@@ -311,14 +311,20 @@ local function demand_of(queue)
   return texts, tonumber(pools or '0')
 end
 
--- Workers of which this call has freed a slot while jobs wait: it tells of them at the end of its reply, and who hears that hands the
--- slot on.
+-- Workers of which this call has freed a slot while jobs wait, or found one free, each with the jobs that it had in flight until then:
+-- the call tells of them at the end of its reply, and who hears that hands the slot on.
 local freed_workers = {}
+
+local function tell_of_free(worker, in_flight)
+  freed_workers[#freed_workers + 1] = worker
+  freed_workers[#freed_workers + 1] = in_flight
+end
 
 local function free_worker(worker, job)
   if not present(worker) or string.sub(worker, 1, 1) == '.' then return end
-  note_down('LREM', capacity_key('slots', worker), 0, job)
-  if redis.call('EXISTS', capacity_key('waiting')) == 1 then freed_workers[#freed_workers + 1] = worker end
+  local slots = capacity_key('slots', worker)
+  local ended = note_down('LREM', slots, 0, job)
+  if ended and redis.call('EXISTS', capacity_key('waiting')) == 1 then tell_of_free(worker, redis.call('LLEN', slots) + ended) end
 end
 
 -- How many of the jobs in the worker's list count. At most 16 are looked at. Those that have no slot any more are struck off. Those
@@ -462,7 +468,8 @@ local function wait_for_capacity(job, facts, queue, limit, token, fitting, at, t
   enqueue(job, queue, tenant, since, ttl)
   for _, key in ipairs({waiting, woken, own, served, count}) do redis.call('PEXPIRE', key, ttl) end
   for worker, most in string.gmatch(fitting or '', '(%S+) (%d+)') do
-    if redis.call('LLEN', capacity_key('slots', worker)) < tonumber(most) then freed_workers[#freed_workers + 1] = worker end
+    local in_flight = redis.call('LLEN', capacity_key('slots', worker))
+    if in_flight < tonumber(most) then tell_of_free(worker, in_flight) end
   end
   return true
 end

@@ -16,9 +16,9 @@
 --        {keys of another type that were left alone},
 --        how often in a row its input was not found, whether its stored request took the place of one that is lost
 --        ('' = no), '1' = the request is not the job's: of another tenant, or of two. Then nothing of it was recorded, and
---        what is stored is what counts, the job's deadline ('' = none), when all this was, {workers with a free slot}, the worker
---        that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue in which it waits for capacity
---        ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
+--        what is stored is what counts, the job's deadline ('' = none), when all this was, {worker with a free slot, jobs that it
+--        had in flight, ...}, the worker that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue
+--        in which it waits for capacity ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
 --        job before ('' = one has)}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another

@@ -6,8 +6,8 @@
 -- KEYS  1 tick lock
 -- ARGV  1 token  2 longest wait ms (0 = any)  3 queues to skip  4 queues to tell of  5 metadata ttl ms
 --       6 jobs that wait since this or later are to be routed anew: '-inf', or '(' and the last score of the page before ('' = none)
--- Reply {'lost'} | {'idle'} | {'tended', {jobs woken}, {workers with a free slot}, {queue, since when no live worker fits ('0': one
---        does), ...}, jobs that wait in all, last score of those that are routed anew ('' = this was the last page)}
+-- Reply {'lost'} | {'idle'} | {'tended', {jobs woken}, {worker with a free slot, jobs that it had in flight, ...},
+--        {queue, since when no live worker fits ('0': one does), ...}, jobs that wait in all, last score of those that are routed anew ('' = this was the last page)}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return {'lost'}
 end

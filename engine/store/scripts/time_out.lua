@@ -7,7 +7,8 @@
 --       4 expected updated_at ('' = any)  5 metadata ttl ms  6 failure reason  7 dead letter head ('' = none)
 --       8 dead letter ttl ms  9 dead letters kept
 -- Reply {'ok' | 'moved' | 'stray', state before, attempts, topic, worker of the dispatch, trace id, {jobs woken},
---        {keys of another type that were left alone}, {workers with a free slot}}
+--        {keys of another type that were left alone}, {worker with a free slot, jobs that it had in flight,
+--        ...}}
 
 local job, meta = ARGV[1], KEYS[1]
 records_ttl = ARGV[5]
