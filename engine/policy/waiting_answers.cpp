@@ -23,6 +23,11 @@ void WaitingAnswers::keep(const JobId& job, Answer answer, MonoTime not_before) 
     INVARIANT(by_age_.size() == answers_.size(), "{} answers, and the age of {}", answers_.size(), by_age_.size());
 }
 
+Token WaitingAnswers::heard_by(const JobId& job) const {
+    const auto found = answers_.find(job);
+    return found == answers_.end() ? Token{} : found->second.token;
+}
+
 std::optional<WaitingAnswers::Answer> WaitingAnswers::take(const JobId& job, const Token& token,
                                                            std::string_view asked_about, MonoTime not_before) {
     const auto found = answers_.find(job);

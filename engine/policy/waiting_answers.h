@@ -3,7 +3,8 @@
 //
 // 1. An answer is for exactly the request that was asked about, as this replica itself has heard it.
 // 2. It is good once, for a few seconds from before it was asked for (tunable policy_answer_max_age), and only as long as no
-//    other handling of the job has come to anything: whoever had the job stand in line last has left its token there.
+//    other handling of the job has asked: whoever had the job stand in line last has left its token there, and whoever takes up
+//    the job without its answer removes it.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +33,8 @@ public:
     /// Keeps the answer for `job` instead of an earlier one. What was asked before `not_before` is dropped, for every job. REQUIRES:
     /// the answer names the handling that heard it, and what it was asked about.
     void keep(const JobId& job, Answer answer, MonoTime not_before);
+    /// The handling that heard what is kept for `job`; empty: nothing is.
+    [[nodiscard]] Token heard_by(const JobId& job) const;
     /// Takes out what is kept for `job`; nothing unless it is good.
     [[nodiscard]] std::optional<Answer> take(const JobId& job, const Token& token, std::string_view asked_about,
                                              MonoTime not_before);

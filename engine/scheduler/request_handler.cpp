@@ -73,7 +73,8 @@ Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string t
     const ReadAlong along(replica_, request);
     const Duration longest_life = longest_life_of(replica_.timeouts, request);
     auto taken = co_await wait_for_lock(replica_, replica_.store, lease, [&] {
-        return replica_.store.take_up(lease, request, trace_id, along.keys(), longest_life, one_tenant());
+        return replica_.store.take_up(lease, request, trace_id, along.keys(), longest_life, one_tenant(),
+                                      answers_.heard_by(lease.job()));
     });
     if (!taken.applied() && replica_.mechanisms.on(Mechanism::fail_closed_reads)) {
         // The state could not be read: whether the job has been dispatched is anybody's guess, so nothing happens now.

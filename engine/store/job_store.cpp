@@ -177,7 +177,7 @@ JobStore::JobStore(Redis& redis, Clock& clock, const Tunables& tunables, const S
 
 Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const cap::JobRequest& request,
                                                          std::string trace_id, std::vector<std::string> read_along,
-                                                         Duration longest_life, bool one_tenant) {
+                                                         Duration longest_life, bool one_tenant, Token answer_of) {
     const JobId& job = lease.job();
     PRECONDITION(request.job_id() == job.text(), "the lock of job {} is taken for job {}", job, request.job_id());
     PRECONDITION(!job.empty() && wire::trim(job.text()) == job.text(), "nobody could ask for job '{}'", job);
@@ -192,7 +192,8 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
         .text("idempotency_key", idempotency_key_of(request))
         .duration("idempotency_ttl_ms", kIdempotencyTtl)
         .duration_or_zero("longest_delay_ms", longest_delay(tunables_))
-        .duration("longest_life_ms", longest_life);
+        .duration("longest_life_ms", longest_life)
+        .text("answer_of", std::move(answer_of).text());
     if (one_tenant)
         arguments.text("tenant", std::string(wire::tenant_of(request)))
             .flag("two_tenants", wire::tenant_conflict(request).has_value());

@@ -178,10 +178,11 @@ public:
     /// `read_along` names strings to be read at that same instant. Begins the lease when it succeeds. REQUIRES: the lease is about
     /// the job that `request` names, and its id has something beside white space and none around it. `longest_life` (zero = none) bounds the deadline. It and the limits of `request` are
     /// recorded where no other request is stored; what is stored otherwise sets its own, by a commit. Unless `one_tenant`, the
-    /// request counts whatever tenants it names.
+    /// request counts whatever tenants it names. `answer_of`: the handling whose answer of policy about a job that waits is still at hand;
+    /// that of any other one counts no more, for no replica.
     [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> take_up(
         JobLease& lease, const cap::JobRequest& request, std::string trace_id, std::vector<std::string> read_along = {},
-        Duration longest_life = {}, bool one_tenant = true);
+        Duration longest_life = {}, bool one_tenant = true, Token answer_of = {});
     /// Takes the lock and reads; `read_along` names strings to be read at that same instant. Nothing = busy. Begins the lease
     /// when it succeeds.
     [[nodiscard, gnu::noinline]] Task<Outcome<std::optional<JobFacts>>> take_lock(

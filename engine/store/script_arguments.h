@@ -18,6 +18,7 @@ namespace lockstep::engine {
 /// In the order of the alphabet.
 inline constexpr std::string_view kScriptArguments[] = {
     "add_attempts",        // attempts that are added
+    "answer_of",           // the handling whose answer of policy is still at hand
     "begin_dispatch",      // given: a new dispatch begins
     "compensation",        // template of the job that undoes this one, recorded on `saga_stack`
     "dead_letter",         // its JSON, without what only the script knows

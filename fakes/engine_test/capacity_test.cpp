@@ -121,7 +121,8 @@ TEST_F(CapacityTest, ASlotThatAJobFromElsewhereHasTakenIsNotHandedOn) {
     for (const char* job : {"j1", "j2", "j3"}) submit(job);
     for (int i = 0; i < 3; ++i) report(3);
     result("j1", cap::JOB_STATUS_SUCCEEDED);
-    EXPECT_EQ(states({"j2", "j3"}), (Texts{"RUNNING", "PENDING"})) << "the worker has one that the store knows nothing of";
+    EXPECT_EQ(states({"j2", "j3"}), (Texts{"RUNNING", "PENDING"}))
+        << "the worker has one that the store knows nothing of";
 }
 
 TEST_F(CapacityTest, TenantsTakeTurns) {

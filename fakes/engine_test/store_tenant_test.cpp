@@ -111,6 +111,23 @@ TEST_F(StoreTenants, AStepThatKeepsTheLockKeepsTheSlotInReserve) {
     EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{}));
 }
 
+TEST_F(StoreTenants, WhoTakesUpACalledJobWithoutItsAnswerLeavesThatAnswerToNobody) {
+    const auto request = request_for("j");
+    const Lease first = taken_up("j");
+    run({"DEL", "cordum:scheduler:job:j"});
+    run({"HSET", "job:meta:j", "ls_waits_since", "1", "ls_waits_limit", "1", "ls_waits_token", "heard"});
+    run({"ZADD", "lockstep:tenant:woken:acme", "1", "j"});
+    const auto taken_with = [&](const std::string& answer) {
+        const Lease lease = lease_for("j");
+        const auto taken = loop.wait(store->take_up(*lease, request, {}, {}, {}, true, engine::Token(answer)));
+        run({"DEL", "cordum:scheduler:job:j"});
+        return taken.value()->placed_by.text();
+    };
+    EXPECT_EQ(taken_with("heard"), "heard");
+    EXPECT_EQ(taken_with(""), "") << "it may ask, and be told something else";
+    EXPECT_EQ(taken_with("heard"), "");
+}
+
 // A clock that is set back must not keep a slot in reserve for as long as it was set back.
 TEST_F(StoreTenants, AWakeOfALaterTimeIsNoWake) {
     const Lease lease = taken_up("done");

@@ -144,6 +144,7 @@ void LimitsInForce::note_start(const fakes::Event& event) {
 }
 
 void LimitsInForce::note_answer(const fakes::Event& event) {
+    at(event.job).asked = true;
     Answer answer;
     if (event.when == When::applied) {
         cap::PolicyCheckResponse response;
@@ -183,6 +184,7 @@ void LimitsInForce::note_take_up(std::string_view name, std::int64_t expires_at)
     job.taken_up = (expires_at - engine::to_millis(tunables_.job_lock_ttl)) * 1000;
     job.taken_up_at = now_;
     job.dispatches_before = job.dispatches;
+    job.asked = false;
 }
 
 void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const std::string* before,
@@ -241,14 +243,23 @@ void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::st
         job.sent_out = false;
         if (!job.unsure && !clocks_jumped_) on_dispatched(client, *name, job, number(after));
     }
-    if (field == "ls_waits_limit") {
-        const Job& job = at(*name);
-        const auto told = [after](const Answer& answer) { return answer.concurrent == number(after); };
-        exercise();
-        if (!job.answers.empty() && !job.unsure && std::ranges::none_of(job.answers, told))
-            violated(client, *name,
-                     fmt::format("it waits by a limit of {} jobs, and policy has never given that one", after));
-    }
+    if (field == "ls_waits_limit") on_waits(client, *name, at(*name), number(after));
+}
+
+void LimitsInForce::on_waits(fakes::NodeId client, std::string_view name, const Job& job, std::int64_t limit) {
+    const auto told = [limit](const Answer& answer) { return answer.concurrent == limit; };
+    exercise();
+    if (job.answers.empty() || job.unsure || std::ranges::any_of(job.answers, told)) return;
+    // An open circuit has nobody asked, and an open fail mode knows no limits.
+    if (limit == 0 && !job.asked && may_fail_open(client, job)) return;
+    violated(client, name, fmt::format("it waits by a limit of {} jobs, and policy has never given that one", limit));
+}
+
+bool LimitsInForce::may_fail_open(fakes::NodeId replica, const Job& job) const {
+    const auto modes =
+        settings_.possible(replica, job.taken_up_at, now_, [](const engine::Overlay& o) { return o.input_fail_mode; });
+    return std::ranges::any_of(
+        modes, [&](const auto& mode) { return mode.value_or(tunables_.policy_check_fail_mode) == "open"; });
 }
 
 void LimitsInForce::on_moved(fakes::NodeId client, std::string_view name, Job& job, std::int64_t at) {

@@ -76,6 +76,7 @@ private:
         std::int64_t taken_up = 0;    // by the same clock, the latest time
         Time taken_up_at{};
         bool sent_out = false;            // by the present command
+        bool asked = false;               // policy, since it was taken up
         bool unanswered = false;          // it is recorded that policy has given no answer
         bool deadline_of_others = false;  // by clocks of their own
         bool unsure = false;              // Redis has lost something of it, or its request was replaced
@@ -94,6 +95,8 @@ private:
     void judge_introduced(fakes::NodeId client, const std::string* before, const engine::Timeouts& written);
     void note_take_up(std::string_view job, std::int64_t expires_at);
     void note_start(const fakes::Event& event);
+    void on_waits(fakes::NodeId client, std::string_view name, const Job& job, std::int64_t limit);
+    [[nodiscard]] bool may_fail_open(fakes::NodeId replica, const Job& job) const;
     void on_moved(fakes::NodeId client, std::string_view name, Job& job, std::int64_t at);
     /// The shortest stay in DISPATCHED that the replica may have gone by.
     [[nodiscard]] std::int64_t shortest_dispatch_ms(fakes::NodeId replica, const Job& job, Time from) const;

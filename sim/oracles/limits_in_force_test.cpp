@@ -209,6 +209,20 @@ TEST_F(LimitsInForceTest, AJobWaitsByALimitThatPolicyHasGiven) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("policy has never given that one")));
 }
 
+TEST_F(LimitsInForceTest, AnOpenCircuitIsNoLimitWhereTheFailModeIsOpen) {
+    take_up("a");
+    answer("a", 0, 2);
+    set("a", "ls_waits_limit", 0);
+    EXPECT_EQ(judge.found.size(), 1U) << "it has been asked";
+    take_up("a");
+    set("a", "ls_waits_limit", 0);
+    EXPECT_EQ(judge.found.size(), 2U) << "the mode is closed";
+    tunables.policy_check_fail_mode = "open";
+    take_up("a");
+    set("a", "ls_waits_limit", 0);
+    EXPECT_EQ(judge.found.size(), 2U);
+}
+
 TEST_F(LimitsInForceTest, ClocksThatWereSetTellNothing) {
     fakes::Event jump = testing::event_of(fakes::EventKind::fault, "");
     jump.name = "clock_jump";

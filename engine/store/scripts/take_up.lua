@@ -6,7 +6,8 @@
 -- ARGV  named: job, token, lock_ttl_ms, records_ttl_ms, trace_id, request, longest_delay_ms; deadline_ms, idempotency_key with
 --       idempotency_ttl_ms, and longest_life_ms, which count only where the request is the very text that is stored: of any
 --       other one they are not the job's; tenant, to be held against the job's, and two_tenants; processed_mark with
---       in_flight_mark, mark_content and in_flight_ttl_ms where a message is handled
+--       in_flight_mark, mark_content and in_flight_ttl_ms where a message is handled; answer_of: the handling whose answer of policy
+--       is still at hand
 --       in order: metadata fields and values
 -- Reply {'handled'}: the message, before. {'busy'} or {'refused'}: this request may touch no job. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
@@ -131,6 +132,12 @@ else
 end
 
 if at_work then along = {} end
+-- Policy may be asked anew under this lock, and whatever it says, even if nothing comes of it, overtakes what another replica has heard.
+local function forget_answer_of_others()
+  if not present(facts.ls_waits_token) or facts.ls_waits_token == args.answer_of then return end
+  redis.call('HDEL', meta, 'ls_waits_token')
+  facts.ls_waits_token = false
+end
 local place = ''
 local unserved = 0
 local waited = present(facts.ls_waits_since) and math.floor((tonumber(at) - tonumber(facts.ls_waits_since)) / 1000) or 0
@@ -142,6 +149,7 @@ elseif present(facts.ls_waits_since) then
   place = redis.call('ZSCORE', tenant_key('waiting', facts.tenant), job) and 'waiting' or
           redis.call('ZSCORE', tenant_key('woken', facts.tenant), job) and 'woken' or ''
 end
+if place == 'woken' then forget_answer_of_others() end
 return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), facts.ls_published or '', stored, facts.ls_worker or '',
         facts.trace_id or '', facts.ls_stream_floor or '0', counter(facts.ls_dispatches),
         wait_until_due(facts.ls_next_attempt_at, at, args.longest_delay_ms), along, facts.ls_last_cause or '', place,
