@@ -100,11 +100,16 @@ void CalmWeather::on_event(const fakes::Event& event, Time now) {
             if (event.when == When::before) ++at(event.job).occasions;
             break;
         case EventKind::heartbeat:
-            heartbeats_[std::string(event.name)] = now;
+            heard_of(event.name, now);
             workers_.insert_or_assign(std::string(event.name), event.node);
             break;
         default: break;
     }
+}
+
+void CalmWeather::heard_of(std::string_view worker, Time now) {
+    const auto [entry, first] = heartbeats_.try_emplace(std::string(worker), Heartbeats{now, now});
+    if (!first) entry->second = {now, entry->second.last};
 }
 
 // Messages -------------------------------------------------------------------------------------------------------------
@@ -323,8 +328,10 @@ void CalmWeather::on_state(const fakes::Event& event, Time now) {
     const auto worker = workers_.find(job.worker);
     const auto heard = heartbeats_.find(job.worker);
     if (worker == workers_.end() || heard == heartbeats_.end()) return;
+    // The last one may still be on its way.
+    const Time said = now - heard->second.last < kHeldUp ? heard->second.before : heard->second.last;
     const bool lives = weather_.clear_at(worker->second, job.dispatch_begun - tunables_.worker_ttl) &&
-                       heard->second + tunables_.worker_ttl / 2 >= now;
+                       said + tunables_.worker_ttl / 2 >= now;
     if (lives && weather_.clear_for(event.node, job.dispatch_begun - tunables_.worker_ttl))
         violated(event.node, event.job,
                  fmt::format("its dispatch to {} is taken back, and neither that worker nor its replica was disturbed",

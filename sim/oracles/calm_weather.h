@@ -111,6 +111,7 @@ private:
     using MessageId = std::pair<bool, std::uint64_t>;  // a result, and the sequence in the one stream
 
     void on_deliver(const fakes::Event& event, Time now);
+    void heard_of(std::string_view worker, Time now);
     void judge_heartbeats(Time now);
     void judge_connection(const fakes::Event& event, Time now);
     void on_verdict(const fakes::Event& event, Time now);
@@ -135,7 +136,10 @@ private:
     std::map<std::string, Hold, std::less<>> holds_;  // by lock
     std::map<fakes::NodeId, Time> undoing_;           // until when a replica was last about to publish a compensation
     std::map<MessageId, Message> messages_;
-    std::map<std::string, Time, std::less<>> heartbeats_;  // of each worker, the last
+    struct Heartbeats {
+        Time last{}, before{};
+    };
+    std::map<std::string, Heartbeats, std::less<>> heartbeats_;  // of each worker
     std::map<std::string, fakes::NodeId, std::less<>> workers_;
     int troubles_ = 0;  // of anybody
 };

@@ -346,6 +346,19 @@ TEST_F(CalmWeatherTest, ALockASecondMessageOrAUserAreOtherHands) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+// Its last word is still on its way, and the one before is too old.
+TEST_F(CalmWeatherTest, AWorkerThatSpeaksTooSeldomMayBeTakenForASilentOne) {
+    tunables.worker_ttl = 5s;
+    oracle.hash_set(kReplica, "job:meta:J", "ls_worker", nullptr, "w");
+    tell(EventKind::heartbeat, kWorker);
+    now += 5s;
+    tell(EventKind::heartbeat, kWorker);
+    tell(EventKind::lock_acquired, kReplica);
+    move("SCHEDULED", "DISPATCHED");
+    move("DISPATCHED", "SCHEDULED");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(CalmWeatherTest, ADispatchToALivingWorkerIsNotTakenBack) {
     oracle.hash_set(kReplica, "job:meta:J", "ls_worker", nullptr, "w");
     tell(EventKind::heartbeat, kWorker);

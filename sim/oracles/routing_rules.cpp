@@ -79,7 +79,10 @@ void RoutingRules::on_event(const fakes::Event& event, Time now) {
         case EventKind::lock_acquired:
         case EventKind::lock_released:
         case EventKind::lock_expired: on_lock(event, now); break;
-        case EventKind::redis: on_call(event, now); [[fallthrough]];
+        case EventKind::redis:
+            on_call(event, now);
+            if (event.when == When::answered) on_refusal_heard(event);
+            [[fallthrough]];
         case EventKind::kernel_check: on_answer(event, now); break;
         case EventKind::publish: on_publish(event); break;
         case EventKind::node_down:
@@ -256,7 +259,13 @@ void RoutingRules::list_inserted(fakes::NodeId, std::string_view key, std::size_
 void RoutingRules::list_removed(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
     if (pushed_.first != key || pushed_.second != value) return;
     full_.insert_or_assign(Place(client, key.substr(kWorkerSlots.size())), now_);
-    refused_.emplace(client, value);
+    refused_.insert_or_assign(Place(client, value), key.substr(kWorkerSlots.size()));
+}
+
+/// A replica knows of a worker that it was refused from when it hears so, which after a pause may be long afterwards.
+void RoutingRules::on_refusal_heard(const fakes::Event& event) {
+    const auto refused = refused_.find(Place(event.node, event.job));
+    if (refused != refused_.end()) full_.insert_or_assign(Place(event.node, refused->second), now_);
 }
 
 void RoutingRules::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {

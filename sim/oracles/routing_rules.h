@@ -103,6 +103,7 @@ private:
     /// A call about a job, from before it leaves to its answer: what an end that it records waits for.
     void on_call(const fakes::Event& event, Time now);
     void on_choice(fakes::NodeId replica, std::string_view job, std::string_view worker);
+    void on_refusal_heard(const fakes::Event& event);
     void on_nobody(fakes::NodeId replica, std::string_view job, std::string_view cause);
     void judge_repetition(fakes::NodeId replica, const std::string& job, const Handling& handling,
                           std::string_view worker);
@@ -132,7 +133,7 @@ private:
     std::string unhanded_;                                    // the job that the present command takes out of it
     std::pair<std::string, std::string> pushed_;  // the list, and the job that the present command has put there
     std::map<Place, Time> full_;                  // replica and worker: when the store last refused it
-    std::set<Place> refused_;                     // jobs that the store has refused a worker since their lock was taken
+    std::map<Place, std::string> refused_;        // which worker the store has refused a job since its lock was taken
     std::set<std::string, std::less<>> waiting_;  // jobs that wait for capacity
     std::optional<Place> chosen_again_;           // the job whose choice the present command repeats
     Time now_{};

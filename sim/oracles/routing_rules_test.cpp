@@ -332,6 +332,21 @@ TEST_F(RoutingRulesTest, APoolThatDrainsGetsNothingOnceThatWasRead) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("no active pool")));
 }
 
+// It was frozen while the answer waited for it.
+TEST_F(RoutingRulesTest, AWorkerIsFullFromWhenItsReplicaHearsSo) {
+    hear("w", "a", {.active = 3});
+    submit("j");
+    take_up("j");
+    oracle.list_inserted(kReplica, "lockstep:capacity:slots:w", 0, "j");
+    oracle.list_removed(kReplica, "lockstep:capacity:slots:w", 0, "j");
+    now += 75s;
+    hear("w", "a", {});
+    call("j", fakes::When::answered);
+    submit("k");
+    turn_away("k", "pool_overloaded: the one live worker is overloaded");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(RoutingRulesTest, NobodyIsTurnedAwayFromAFreeWorker) {
     hear("v", "a", {.active = 4});
     submit("j");
