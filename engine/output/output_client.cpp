@@ -103,7 +103,15 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheck
     }
     metrics_.observe(Metric::output_eval_duration, seconds(clock_.monotonic() - began), {topic});
     co_await circuit_.succeeded(std::move(*leave));
-    co_return verdict_from(*answer);
+    auto verdict = verdict_from(*answer);
+    if (!verdict) {
+        metrics_.add(Metric::unknown_decisions, {"output"});
+        const int decision = answer->decision();
+        log_.event(LogLevel::error, "output policy decided what this version does not know",
+                   {{"job_id", job}, {"decision", decision}});
+        co_return failed(fmt::format("output policy decided {}, which this version does not know", decision));
+    }
+    co_return std::move(*verdict);
 }
 
 void OutputPolicyClient::note_cut_off(OutputVerdict& verdict, const OutputContent& content, const JobId& job,

@@ -82,12 +82,13 @@ std::string_view to_string(OutputDecision decision) {
 
 std::string_view to_string(OutputPhase phase) { return phase == OutputPhase::sync ? "sync" : "async"; }
 
-OutputVerdict verdict_from(const cap_output::OutputCheckResponse& answer) {
+std::optional<OutputVerdict> verdict_from(const cap_output::OutputCheckResponse& answer) {
     OutputVerdict verdict;
     switch (answer.decision()) {
         case cap_output::OUTPUT_DECISION_QUARANTINE: verdict.decision = OutputDecision::quarantine; break;
         case cap_output::OUTPUT_DECISION_REDACT: verdict.decision = OutputDecision::redact; break;
-        default: verdict.decision = OutputDecision::allow; break;
+        case cap_output::OUTPUT_DECISION_ALLOW: verdict.decision = OutputDecision::allow; break;
+        default: return std::nullopt;
     }
     verdict.reason = answer.reason();
     verdict.rule_id = answer.rule_id();

@@ -62,8 +62,8 @@ struct OutputVerdict {
 [[nodiscard]] std::string_view to_string(OutputDecision decision);
 [[nodiscard]] std::string_view to_string(OutputPhase phase);
 
-/// Maps the service's answer. A decision of a later protocol version allows (wire.md 7.2).
-[[nodiscard]] OutputVerdict verdict_from(const cap_output::OutputCheckResponse& answer);
+/// Maps the service's answer; nothing where it decides what this version does not know (wire.md 7.2).
+[[nodiscard]] std::optional<OutputVerdict> verdict_from(const cap_output::OutputCheckResponse& answer);
 
 /// JSON, keys sorted; empty texts and zeros are left out, but for `decision`, each finding's `detail`, and `checked_at`.
 [[nodiscard]] std::string output_record(const OutputVerdict& verdict);

@@ -17,12 +17,12 @@ cap_output::OutputCheckResponse answer(int decision) {
     return response;
 }
 
-// C-18
-TEST(OutputVerdict, ADecisionThatNobodyKnowsAllows) {
-    EXPECT_EQ(verdict_from(answer(0)).decision, OutputDecision::allow);
-    EXPECT_EQ(verdict_from(answer(1)).decision, OutputDecision::quarantine);
-    EXPECT_EQ(verdict_from(answer(2)).decision, OutputDecision::redact);
-    EXPECT_EQ(verdict_from(answer(99)).decision, OutputDecision::allow);
+// C-18, D-31
+TEST(OutputVerdict, ADecisionThatNobodyKnowsIsNone) {
+    EXPECT_EQ(verdict_from(answer(0)).value().decision, OutputDecision::allow);
+    EXPECT_EQ(verdict_from(answer(1)).value().decision, OutputDecision::quarantine);
+    EXPECT_EQ(verdict_from(answer(2)).value().decision, OutputDecision::redact);
+    for (const int decision : {3, 99, -1}) EXPECT_EQ(verdict_from(answer(decision)), std::nullopt) << decision;
 }
 
 TEST(OutputVerdict, ADenialOfAnotherWriterIsAQuarantine) {
@@ -46,7 +46,7 @@ TEST(OutputVerdict, TheRecordKeepsFindingsPointersPhaseAndTime) {
     told.set_confidence(0.9F);
     told.set_offset(7);
     told.set_length(12);
-    OutputVerdict verdict = verdict_from(response);
+    OutputVerdict verdict = verdict_from(response).value();
     verdict.redacted_ptr = "redis://res:j1:redacted:0123456789abcdef";
     verdict.original_ptr = "redis://res:j1";
     verdict.phase = OutputPhase::async;

@@ -16,6 +16,7 @@ constexpr std::array<std::string_view, 1> kState{"state"};
 constexpr std::array<std::string_view, 1> kSubject{"subject"};
 constexpr std::array<std::string_view, 1> kReason{"reason"};
 constexpr std::array<std::string_view, 1> kSource{"source"};
+constexpr std::array<std::string_view, 1> kPolicy{"policy"};
 
 constexpr std::array kDefaultBuckets{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0};
 constexpr std::array kLockWaitBuckets{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0};
@@ -94,6 +95,9 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
             "Heartbeats and handshakes outside sense, or of one worker too many"),
     counter("cordum_scheduler_input_unread_total", kTopic,
             "Jobs let through although policy could not be shown their input"),
+    counter("cordum_scheduler_unknown_decisions_total", kPolicy,
+            "Answers of policy with a decision that this version does not know: input is denied, output goes by its "
+            "fail mode"),
     counter("cordum_scheduler_settings_unreadable_total", {}, "Settings documents of a job that could not be read"),
     gauge("cordum_scheduler_settings_refused", kSource,
           "1 while the settings read last were refused, so that earlier ones stay in force"),

@@ -61,6 +61,7 @@ enum class Metric : std::uint8_t {
     results_refused,
     heartbeats_refused,
     input_unread,
+    unknown_decisions,
     settings_unreadable,
     settings_refused,
     workflow_lock_fallback,

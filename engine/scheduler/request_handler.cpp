@@ -175,6 +175,7 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
         case Decision::deny: break;
     }
     replica_.ports.metrics.add(Metric::safety_denied, {job.request.topic()});
+    if (decision->unknown_value) replica_.ports.metrics.add(Metric::unknown_decisions, {"input"});
     DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_DENIED, decision->reason,
                       decision->unknown_value ? "safety_unknown" : "safety_denied"};
     co_return co_await end_job(lease, JobState::denied, std::move(letter), &*decision);

@@ -89,7 +89,7 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
     row(gauge, "process_start_time_seconds", {}, "When the process started, since the Unix epoch"),
 };
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kLabelBounds{{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kLabelBounds{{
     {"topic", "the topics that pools documents have named, the approval gates, else `other`"},
     {"worker", "the first 100 ids, else `other`"},
     {"status", "the protocol's names of final states, and OUTPUT_QUARANTINED"},
@@ -104,6 +104,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kLabelBo
     {"pool", "the first 100 sets of pools that may have the jobs of a queue, joined by commas, else `other`"},
     {"durable", "the durables that the roles of this process read"},
     {"source", "files, service"},
+    {"policy", "input, output"},
     {"certificate", "the variables that name certificates"},
 }};
 static_assert(kWorkerLabelsMax == 100 && kPoolLabelsMax == 100, "and the table above says so");
@@ -123,6 +124,7 @@ constexpr std::array kSubjects{wire::kSubjectSubmit, wire::kSubjectResult};
 constexpr std::array<std::string_view, 3> kResultReasons{"unknown_job", "not_dispatched", "other_worker"};
 constexpr std::array<std::string_view, 5> kHeartbeatReasons{"worker_id", "jobs", "load", "size", "too_many_workers"};
 constexpr std::array<std::string_view, 2> kServers{"redis", "nats"};
+constexpr std::array<std::string_view, 2> kPolicies{"input", "output"};
 constexpr std::array<std::string_view, 2> kFailedOutcomes{"not_applied", "unknown"};
 
 }  // namespace
@@ -157,6 +159,7 @@ std::span<const std::string_view> known_values(const MetricInfo& series, std::st
     if (label == "state") return kStates;
     if (label == "subject") return kSubjects;
     if (label == "server") return kServers;
+    if (label == "policy") return kPolicies;
     if (label == "outcome") return kFailedOutcomes;
     if (&series == &engine::info(Metric::results_refused)) return kResultReasons;
     if (&series == &engine::info(Metric::heartbeats_refused)) return kHeartbeatReasons;

@@ -424,7 +424,7 @@ private:
                 memory.cases.push_back(fmt::format("{}: {} kB and then {} kB", one.replica, one.resident_kb_before,
                                                    one.resident_kb_after));
         }
-        Check& settled = check("not_settled", "quiet did not return within the time for it");
+        Check& settled = check("not_settled", "quiet did not return, and nothing came to rest any more");
         if (!ledger_.settled)
             settled.cases.push_back(fmt::format("after {} ms: {}", millis(ledger_.settling), ledger_.unrest));
     }

@@ -149,7 +149,9 @@ int program(int argc, char** argv) {
     lockstep::prod::add_version_flag(app);
     app.option("--for", &arguments.span, "how long it hurts").show_default();
     app.option("--seed", &options.seed, "draws what is done to whom, and when").show_default();
-    app.option("--quiet-limit", &arguments.quiet_limit, "how long quiet may take to return").show_default();
+    app.option("--quiet-limit", &arguments.quiet_limit,
+               "how long quiet may take to return since the last job came to rest")
+        .show_default();
     app.option("--replicas", &options.shape.replicas).range(1, 9).show_default();
     app.option("--workers", &options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
         .range(3, 30)

@@ -147,7 +147,8 @@ private:
         cluster_.supervise();
     }
 
-    /// Waits until no job is under way, no message is pending and no lock is held, and stays so for a while.
+    /// Waits until no job is under way, no message is pending and no lock is held, and stays so for a while. What floods have left
+    /// takes its time; what counts is how long nothing has come to rest.
     void settle() {
         const auto began = Clock::now();
         std::set<std::string> waiting;
@@ -155,10 +156,13 @@ private:
             if (submission.acknowledged) waiting.insert(job);
         }
         std::optional<Clock::time_point> quiet_since;
-        while (Clock::now() - began < options_.quiet_limit && !stop_) {
+        auto moved = began;
+        while (Clock::now() - moved < options_.quiet_limit && !stop_) {
             cluster_.supervise();
             cluster_.measure_once();
+            const std::size_t before = waiting.size();
             ledger_.unrest = unrest(waiting);
+            if (waiting.size() < before) moved = Clock::now();
             if (!ledger_.unrest.empty())
                 quiet_since.reset();
             else if (!quiet_since)

@@ -43,7 +43,7 @@ Shape argument(FaultArgKind kind) {
         case FaultArgKind::kernel_decision:
             return word(
                 {"allow", "deny", "require_approval", "throttle", "allow_with_constraints", "allow_if_approved"});
-        case FaultArgKind::output_decision: return word({"allow", "deny", "quarantine", "redact"});
+        case FaultArgKind::output_decision: return word({"allow", "deny", "quarantine", "redact", "unknown"});
         case FaultArgKind::pools: return pools_document();
         case FaultArgKind::timeouts: return timeouts_document();
         case FaultArgKind::settings:

@@ -251,7 +251,7 @@ Document mishap(Dice& dice) {
     if (kind == "stop") fault["target"] = "scheduler-0";
     if (kind == "nats.drop_core") fault["rate"] = 0.2;
     if (kind == "output_policy.latency") fault["latency"] = "2s";
-    if (kind == "output_policy.decision") fault["decision"] = dice.word({"quarantine", "allow"});
+    if (kind == "output_policy.decision") fault["decision"] = dice.word({"quarantine", "allow", "unknown"});
     fault["for"] = dice.word({"3s", "20s", "45s", "2m"});
     return fault;
 }
