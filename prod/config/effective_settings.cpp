@@ -93,6 +93,7 @@ private:
         if (name == "CORDUM_INSTANCE_ID") return s.pod;
         if (name == "CORDUM_TLS_MIN_VERSION" && s.redis.tls) return s.redis.tls->only_1_3 ? "1.3" : "1.2";
         if (name == "LOCKSTEP_READINESS_GRACE") return engine::format_duration(s.readiness_grace);
+        if (name == "LOCKSTEP_LOOP_STALL_LIMIT") return engine::format_duration(s.loop_stall_limit);
         return std::nullopt;
     }
 

@@ -321,6 +321,7 @@ private:
         settings_.metrics_address =
             address("SCHEDULER_METRICS_ADDR", settings_.metrics_address, "SCHEDULER_METRICS_PUBLIC");
         duration("LOCKSTEP_READINESS_GRACE", settings_.readiness_grace);
+        duration("LOCKSTEP_LOOP_STALL_LIMIT", settings_.loop_stall_limit);
         settings_.redis_may_evict = flag("LOCKSTEP_REDIS_MAY_EVICT");
         count("LOCKSTEP_REPLICAS", settings_.replicas);
         std::array<char, 256> host{};

@@ -51,6 +51,8 @@ struct Settings {
     std::string pod = "unknown";  // constant label of every metric
     /// How long a server may be away before jobs count as not taken.
     engine::Duration readiness_grace = std::chrono::seconds{1};
+    /// How long the event loop may stand still before the process counts as dead.
+    engine::Duration loop_stall_limit = std::chrono::seconds{10};
     bool redis_may_evict = false;
     std::int64_t replicas = 0;  // how many of this role there should be; 0: not told
     std::string instance_id;    // empty: none was given

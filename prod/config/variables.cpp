@@ -234,6 +234,12 @@ constexpr std::array kVariables{
              .words = kRoleWords},
     Variable{kProcess, "LOCKSTEP_READINESS_GRACE", duration, "1s",
              "how long Redis or NATS may be away before /readyz says so"},
+    Variable{.section = kProcess,
+             .name = "LOCKSTEP_LOOP_STALL_LIMIT",
+             .kind = duration,
+             .otherwise = "10s",
+             .help = "how long the event loop may stand still before /livez fails",
+             .shortest = 1s},
     Variable{
         .section = kProcess,
         .name = "LOCKSTEP_REPLICAS",

@@ -22,6 +22,7 @@
 #include "prod/front/cells_file.h"
 #include "prod/front/figures.h"
 #include "prod/front/passage.h"
+#include "prod/loop/loop_watch.h"
 #include "prod/loop/system_clock.h"
 #include "prod/nats/nats_bus.h"
 #include "prod/observe/admin_http.h"
@@ -76,6 +77,7 @@ private:
     SystemClock clock_;
     SpdlogLog log_;
     FrontFigures figures_;
+    LoopWatch loop_watch_;
     engine::Event asked_to_stop_;
     int exit_code_ = kExitOk;
     std::string not_ready_ = "starting";

@@ -1,6 +1,8 @@
 // Settings changed under a running deployment, on real servers: written as an operator would, followed without a restart.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -79,6 +81,29 @@ protected:
     std::string pools_file() const { return world->folder() / "pools.yaml"; }
     void write_pools(const char* text) const { std::ofstream(pools_file()) << text; }
 };
+
+// A pipe in the file's place holds up the thread that reads it, which is the loop's.
+TEST_F(FilesAgainTest, LifeEndsWhileTheLoopStandsStillAndNotBefore) {
+    auto& scheduler = world->add_scheduler({{"LOCKSTEP_LOOP_STALL_LIMIT", "1s"}});
+    world->add_worker("w1");
+    const std::string words = "admin listener port=";
+    ASSERT_TRUE(scheduler.says(words));
+    const std::string output = scheduler.output();
+    const int port = std::stoi(output.substr(output.find(words) + words.size()));
+    const auto life = [&] { return Deployment::http_get(port, "/livez?verbose"); };
+    EXPECT_NE(life().find("[+]loop ok"), std::string::npos) << life();
+    ASSERT_EQ(::unlink(pools_file().c_str()), 0);
+    ASSERT_EQ(::mkfifo(pools_file().c_str(), 0600), 0);
+    scheduler.signal(SIGHUP);
+    EXPECT_TRUE(Deployment::until(
+        [&] { return life().find("[-]loop failed: the event loop has stood still for ") != std::string::npos; }, 20s))
+        << life();
+    EXPECT_NE(life().find("HTTP/1.1 503"), std::string::npos);
+    write_pools("topics:\n  job.default: [default]\n");  // it goes on
+    ASSERT_TRUE(scheduler.says("SIGHUP: files read again", 20s)) << scheduler.output();
+    EXPECT_NE(life().find("HTTP/1.1 200"), std::string::npos) << life();
+    EXPECT_EQ(submit("after-the-stall").exit_code, 0);
+}
 
 TEST_F(FilesAgainTest, AHangUpSignalReadsThemAndTheNewTopicIsRouted) {
     auto& scheduler = world->add_scheduler({{"SCHEDULER_CONFIG_RELOAD_INTERVAL", "1h"}});

@@ -51,6 +51,7 @@ Daemon::Daemon(Settings settings, Files files, std::string version)
       log_(log_name(settings_.roles), settings_.log),
       metrics_(settings_.pod),
       health_(loop_, settings_.readiness_grace),
+      loop_watch_(settings_.loop_stall_limit),
       instance_(fmt::format("{}-{}", host_name(), entropy_.uuid().substr(0, 8))),
       scope_(loop_) {}
 
@@ -81,6 +82,7 @@ int Daemon::run() {
     const SignalWatch hang_up(loop_, {SIGHUP}, [this](int) { on_hang_up(); });
     const SignalWatch question(loop_, {SIGUSR1}, [this](int) { asked_to_tell_.set(); });
     scope_.spawn(tell_on_request());
+    scope_.spawn(LoopWatch::keep_beating(loop_watch_, clock_));
     if (const auto limit = watchdog_limit()) scope_.spawn(feed_watchdog(clock_, *limit));
     const SignalWatch talk(loop_, {SIGUSR2}, [this](int) { change_log_level(); });
     scope_.spawn(main());
@@ -144,9 +146,11 @@ bool Daemon::start_listeners() {
 }
 
 bool Daemon::start_workflow_http() {
-    auto http = AdminHttp::start(settings_.workflow.http_address, {.metrics = [this] { return metrics_.text(); },
-                                                                   .health = [this] { return health_.ask(); },
-                                                                   .plain_health = true});
+    auto http =
+        AdminHttp::start(settings_.workflow.http_address, {.metrics = [this] { return metrics_.text(); },
+                                                           .health = [this] { return health_.ask(); },
+                                                           .plain_health = true,
+                                                           .stall = [this] { return loop_watch_.why_stalled(); }});
     if (!http) {
         error(
             "no word on the workflow engine's health without an address of its own; set WORKFLOW_ENGINE_HTTP_ADDR to "
@@ -162,7 +166,8 @@ bool Daemon::start_workflow_http() {
 
 bool Daemon::start_admin() {
     auto admin = AdminHttp::start(settings_.metrics_address, {.metrics = [this] { return metrics_.text(); },
-                                                              .health = [this] { return health_.ask(); }});
+                                                              .health = [this] { return health_.ask(); },
+                                                              .stall = [this] { return loop_watch_.why_stalled(); }});
     if (!admin) {
         error(
             "no metrics without an address of their own; set SCHEDULER_METRICS_ADDR to one that is free, or to port 0 "

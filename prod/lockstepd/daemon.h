@@ -27,6 +27,7 @@
 #include "prod/lockstepd/instance_record.h"
 #include "prod/lockstepd/no_kernel.h"
 #include "prod/lockstepd/watched_bus.h"
+#include "prod/loop/loop_watch.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
 #include "prod/loop/system_entropy.h"
@@ -119,6 +120,7 @@ private:
     ProcessFigures process_figures_{metrics_};
     const engine::RedisScript renewal_{engine::StoreScripts().renew_lock};
     HealthProbe health_;
+    LoopWatch loop_watch_;
     std::unique_ptr<AdminHttp> admin_;
     std::unique_ptr<AdminHttp> workflow_http_;
     std::unique_ptr<HiredisClient> redis_;

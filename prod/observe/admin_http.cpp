@@ -141,7 +141,8 @@ public:
         : listener_(std::move(listener)),
           sources_(std::move(from)),
           metrics_([this](const auto& questions) { answer_metrics(questions); }),
-          health_([this](const auto& questions) { answer_health(questions); }) {
+          health_([this](const auto& questions) { answer_health(questions); }),
+          life_([this](const auto& questions) { answer_life(questions); }) {
         listener_->start([this](std::string_view path, HttpListener::Ticket ticket) { sort(path, ticket); });
     }
     /// No further questions; the desks end what they are at.
@@ -158,8 +159,7 @@ private:
         if (path == "/metrics")
             metrics_.put({std::string(path), ticket});
         else if (path == "/livez" || path == "/healthz")
-            listener_->answer(ticket,
-                              {200, "text/plain", shared(verbose ? "[+]process ok\nlivez check passed\n" : "ok")});
+            life_.put({std::string(path), ticket, verbose});
         else if (path == "/health" || path == "/readyz")
             health_.put({std::string(path), ticket, verbose});
         else
@@ -191,6 +191,16 @@ private:
             listener_->answer(question.ticket, question.path == "/readyz" ? ready : condition);
         }
     }
+    void answer_life(const std::vector<Desk::Question>& questions) {
+        const std::string stall = sources_.stall();
+        const bool well = stall.empty();
+        const std::string loop = well ? "[+]loop ok\n" : fmt::format("[-]loop failed: {}\n", stall);
+        const HttpAnswer brief{well ? 200 : 503, "text/plain", shared(well ? "ok" : stall)};
+        const HttpAnswer checks{
+            brief.status, "text/plain",
+            shared(fmt::format("[+]process ok\n{}livez check {}\n", loop, well ? "passed" : "failed"))};
+        for (const auto& question : questions) listener_->answer(question.ticket, question.verbose ? checks : brief);
+    }
     static HttpAnswer in_full(const Health& health) {
         return {health.ok() ? 200 : 503, "application/json", shared(health.json())};
     }
@@ -203,6 +213,7 @@ private:
     const Sources sources_;
     Desk metrics_;
     Desk health_;
+    Desk life_;
 };
 
 AdminHttp::AdminHttp(std::unique_ptr<Server> server) : server_(std::move(server)) {}

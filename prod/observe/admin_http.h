@@ -5,7 +5,7 @@
 //      it takes jobs. /readyz says the latter by its status: 503, with the reason in the body, before the streams and durables exist,
 //      while it drains, and while it has no connection.
 //      With `?verbose` it lists what was looked at. A server may be away for a moment (Health::excused) without a word of it.
-//      /livez and /healthz say that this process answers, and nothing else.
+//      /livez and /healthz say that this process answers and that its event loop turns, and nothing else: no server is asked.
 //      In its plain form /health answers `ok` as a text once the daemon does its work, whatever its connections.
 //   3. An address that is taken is the caller's to refuse: whoever runs without metrics runs blind.
 //   4. Whoever connects is bounded (see http_listener.h), and nobody's question delays another's: all who ask for health at the
@@ -46,11 +46,13 @@ struct Health {
 
 class AdminHttp {
 public:
-    /// Each is called on a thread of its own. `health` may take up to a few seconds.
+    /// Each is called on a thread of its own. `health` may take up to a few seconds, `stall` a part of one.
     struct Sources {
         std::function<std::string()> metrics;
         std::function<Health()> health;
         bool plain_health = false;  // see 2
+        /// Why this process is to be ended; empty while it is well (LoopWatch::why_stalled). Without it, it always is.
+        std::function<std::string()> stall = [] { return std::string(); };
     };
 
     /// `address` is host:port; without a host all interfaces, with port 0 a free one. The error says what to check.

@@ -499,10 +499,40 @@ TEST(AdminHttp, SaysThatTheProcessLivesWithoutAskingAnybody) {
         EXPECT_EQ(alive->status, 200) << path;
         EXPECT_EQ(alive->body, "ok") << path;
     }
-    EXPECT_EQ(client.Get("/livez?verbose")->body, "[+]process ok\nlivez check passed\n");
+    EXPECT_EQ(client.Get("/livez?verbose")->body, "[+]process ok\n[+]loop ok\nlivez check passed\n");
     EXPECT_EQ(asked, 0);
     EXPECT_EQ(client.Get("/readyz?verbose")->status, 503);
     EXPECT_EQ(asked, 1);
+}
+
+TEST(AdminHttp, SaysThatTheProcessIsDeadWhileItsLoopStandsStillAndNoServerIsAsked) {
+    std::promise<void> let_go;
+    const std::shared_future<void> stuck = let_go.get_future().share();
+    std::atomic<bool> stalled = true;
+    const auto admin =
+        AdminHttp::start("127.0.0.1:0", {.metrics = [] { return std::string(); },
+                                         .health =
+                                             [&] {
+                                                 stuck.wait();  // as it does when the loop has no time for it
+                                                 return Health{};
+                                             },
+                                         .stall = [&] { return stalled ? std::string("it hangs") : std::string(); }});
+    ASSERT_TRUE(admin) << admin.error();
+    const int asks_health = fakes::testing::connect_to_loopback((*admin)->port());
+    const std::string request = "GET /health HTTP/1.1\r\n\r\n";
+    ASSERT_GT(::send(asks_health, request.data(), request.size(), MSG_NOSIGNAL), 0);
+    httplib::Client client("127.0.0.1", (*admin)->port());
+    const auto dead = client.Get("/livez");
+    ASSERT_TRUE(dead);
+    EXPECT_EQ(dead->status, 503);
+    EXPECT_EQ(dead->body, "it hangs");
+    const auto checks = client.Get("/healthz?verbose");
+    EXPECT_EQ(checks->status, 503);
+    EXPECT_EQ(checks->body, "[+]process ok\n[-]loop failed: it hangs\nlivez check failed\n");
+    stalled = false;
+    EXPECT_EQ(client.Get("/livez")->status, 200) << "it turns again";
+    let_go.set_value();
+    ::close(asks_health);
 }
 
 // O6
