@@ -3,8 +3,8 @@
 //
 // 1. An answer is for exactly the request that was asked about, as this replica itself has heard it.
 // 2. It is good once, for a few seconds from before it was asked for (tunable policy_answer_max_age), and only as long as no
-//    other handling of the job has asked: whoever had the job stand in line last has left its token there, and whoever takes up
-//    the job without its answer removes it.
+//    other handling of the job has asked: the one that enqueued the job last has left its token there, and one that acquires the job
+//    without its answer removes it.
 #pragma once
 
 #include <cstddef>

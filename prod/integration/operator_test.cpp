@@ -1,9 +1,11 @@
 // What an operator meets in the first hour: whether it is ready, what it says of mistakes, and what is in the way at start.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -74,6 +76,58 @@ TEST_F(OperatorTest, ReadinessIsSaidBeforeTheStreamsExistAndWhileItDrains) {
     EXPECT_TRUE(contains(Deployment::http_get(port, "/readyz"), R"({"ready":false,"reason":"draining"})"));
     world->redis().thaw();
     EXPECT_EQ(scheduler.wait(), 0);
+}
+
+TEST_F(OperatorTest, AReaderOfTheLogWhoStallsCostsLinesAndNoJobs) {
+    const std::string log = (world->folder() / "log").string();
+    ASSERT_EQ(::mkfifo(log.c_str(), 0600), 0);
+    const int reader = ::open(log.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const int filler = ::open(log.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(filler, 0);
+    while (::write(filler, "\n", 1) == 1) continue;
+    ::close(filler);
+    const fakes::testing::ReservedPort port;
+    Program daemon = world->launch_shell("deaf", std::string("exec " LOCKSTEP_PROGRAM_FOLDER "/lockstepd 2> ") + log,
+                                         {{"SCHEDULER_METRICS_ADDR", "127.0.0.1:" + std::to_string(port.number())}});
+    const auto listens = [&] {
+        const int socket = fakes::testing::connect_to_loopback(port.number());
+        if (socket >= 0) ::close(socket);
+        return socket >= 0;
+    };
+    ASSERT_TRUE(Deployment::until(listens, 30s));
+    const auto get = [&](const char* path) { return Deployment::http_get(port.number(), path); };
+    ASSERT_TRUE(Deployment::until([&] { return contains(get("/readyz"), "HTTP/1.1 200"); }, 30s)) << get("/readyz");
+    world->add_worker("w1");
+    const auto job = [&](const std::string& id) {
+        return world->ctl({"submit", "--id", id, "--wait", "--wait-for", "20s"}).exit_code;
+    };
+    EXPECT_EQ(job("while-the-pipe-is-full"), 0);
+    const auto lost = [&] { return value_of(port.number(), "lockstep_log_lines_lost_total{"); };
+    EXPECT_EQ(lost(), "0") << "a queue has room for what is usual";
+    EXPECT_TRUE(Deployment::until(
+        [&] {
+            // Each that it takes notice of has it say a kilobyte.
+            const auto end = std::chrono::steady_clock::now() + 500ms;
+            while (std::chrono::steady_clock::now() < end) daemon.signal(SIGUSR1);
+            return lost() != "0";
+        },
+        30s));
+    EXPECT_EQ(job("while-lines-are-lost"), 0);
+    EXPECT_TRUE(contains(get("/livez?verbose"), "[+]loop ok")) << get("/livez?verbose");
+
+    std::string read;
+    std::array<char, 65536> part{};
+    EXPECT_TRUE(Deployment::until(
+        [&] {
+            for (ssize_t got = 0; (got = ::read(reader, part.data(), part.size())) > 0;)
+                read.append(part.data(), static_cast<std::size_t>(got));
+            return contains(read, "WARN log lines lost lines=");
+        },
+        20s));
+    EXPECT_TRUE(contains(read, "[SCHEDULER] INFO ready"));
+    daemon.signal(SIGTERM);
+    EXPECT_EQ(daemon.wait(), 0);
+    ::close(reader);
 }
 
 // O6

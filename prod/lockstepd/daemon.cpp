@@ -72,6 +72,7 @@ int Daemon::run() {
         } catch (const std::exception& e) {
             log.event(LogLevel::error, "broken invariant: aborting", {{"error", e.what()}});
         }
+        log_.flush();
         std::abort();
     });
     log.event(LogLevel::info, "starting", {{"version", version_}, {"production", settings_.production}});
@@ -354,6 +355,9 @@ void Daemon::set_figures() {
         const std::chrono::duration<double> draining = clock_.monotonic() - *drain_began_;
         metrics_.set(DaemonMetric::drain, draining.count());
     }
+    const std::uint64_t lost = log_.lines_lost();
+    metrics_.add(DaemonMetric::log_lines_lost, {},
+                 static_cast<double>(lost - std::exchange(log_lines_lost_told_, lost)));
     process_figures_.look();
 }
 

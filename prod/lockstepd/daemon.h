@@ -140,6 +140,7 @@ private:
     bool overran_ = false;  // what was in hand at the end of a grace was given up
     std::optional<engine::MonoTime> drain_began_;
     bool given_up_ = false;  // NATS will not have us any more
+    std::uint64_t log_lines_lost_told_ = 0;
     std::optional<int> exit_code_;
     engine::Scope scope_;
 };

@@ -2,7 +2,7 @@
 // limit stands still, in a call that does not come back or in work without an end.
 //
 //   A process that was paused (a frozen container, a debugger) has a last beat that is just as old when it goes on, and is well:
-//   whoever asks then waits for a moment, in which such a loop beats again and one that stands still does not.
+//   the caller then waits for a moment, in which such a loop beats again and one that stands still does not.
 #pragma once
 
 #include <condition_variable>

@@ -116,6 +116,8 @@ std::vector<Alert> alerts() {
          fmt::format("min by (pod, certificate) ({}) - time() < {}", name(certificate_not_after),
                      std::chrono::seconds(std::chrono::days(14)).count()),
          "5m", "warning", "{{ $labels.certificate }} of {{ $labels.pod }} expires in {{ $value | humanizeDuration }}"},
+        {"LockstepLogLinesLost", fmt::format("sum by (pod) {} > 0", events(log_lines_lost, minutes(10))), "0m",
+         "warning", "{{ $labels.pod }} lost {{ $value | humanize }} lines of its log in 10 minutes"},
         {"LockstepFewFileDescriptors",
          fmt::format("{} / {} > 0.8 and on (pod) {}", name(process_open_fds), name(process_max_fds), name(build_info)),
          "5m", "warning", "{{ $labels.pod }} has {{ $value | humanizePercentage }} of its file descriptors open"},

@@ -65,6 +65,21 @@ TEST_F(LogTest, QuotesWhatWouldNotReadAsOneWord) {
     EXPECT_EQ(told(lines[0]), R"([SCHEDULER] WARN odd a="two words" b="" c="line\nbreak" d="x=\"y\"")");
 }
 
+TEST_F(LogTest, OfALongTextWritesTheBeginningAndHowLongItWas) {
+    const std::string text = std::string(SpdlogLog::kFieldBytesMax - 1, 'x') + "\u00e9" + std::string(4 << 20, 'y');
+    auto json = log(true);
+    json.event(LogLevel::warn, "odd", {{"detail", text}, {"n", 7}});
+    const auto parsed = nlohmann::json::parse(lines.at(0));
+    EXPECT_EQ(parsed["detail"].get<std::string>(),
+              std::string(SpdlogLog::kFieldBytesMax - 1, 'x') + "... (cut: 4198401 bytes)")
+        << "and no half of a character";
+    EXPECT_EQ(parsed["n"], 7);
+    auto plain = log(false);
+    plain.event(LogLevel::warn, "odd", {{"detail", text}, {"whole", std::string(SpdlogLog::kFieldBytesMax, 'z')}});
+    EXPECT_LT(lines.at(1).size(), 2 * SpdlogLog::kFieldBytesMax + 200);
+    EXPECT_NE(lines[1].find(" whole=" + std::string(SpdlogLog::kFieldBytesMax, 'z')), std::string::npos);
+}
+
 TEST_F(LogTest, WritesJsonThatParses) {
     auto out = log(true);
     out.event(LogLevel::error, "say \"hi\" {}", {{"detail", "\xff\n"}, {"n", 7}});

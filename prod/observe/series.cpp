@@ -80,6 +80,8 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
         "When the certificate that this variable names expires, since the Unix epoch: of a chain the first that does, "
         "of "
         "authorities the last"),
+    row(counter, "lockstep_log_lines_lost_total", {},
+        "Log lines that were dropped, since whoever reads standard error did not read"),
     row(counter, "process_cpu_seconds_total", {}, "User and system time"),
     row(gauge, "process_resident_memory_bytes", {}, "Resident memory"),
     row(gauge, "process_virtual_memory_bytes", {}, "Virtual memory"),

@@ -38,6 +38,7 @@ enum class DaemonMetric : std::uint8_t {
     redis_memory_used,
     redis_memory_limit,
     certificate_not_after,
+    log_lines_lost,
     process_cpu,
     process_resident_memory,
     process_virtual_memory,

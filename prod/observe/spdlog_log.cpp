@@ -4,9 +4,9 @@
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include <array>
+#include <deque>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -59,6 +59,13 @@ std::string one_line(std::string_view message) {
     return line;
 }
 
+/// The beginning of a text, not up to the middle of a character, and how long it was.
+std::string beginning(std::string_view text) {
+    std::size_t end = SpdlogLog::kFieldBytesMax;
+    for (int back = 0; back < 3 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80; ++back) --end;
+    return fmt::format("{}... (cut: {} bytes)", text.substr(0, end), text.size());
+}
+
 /// RFC 3339 in UTC, with so many digits of a second.
 std::string timestamp(int digits) {
     const auto micros = engine::to_unix_micros(wall_now());
@@ -88,15 +95,9 @@ bool is_secret(std::string_view name) {
     return std::ranges::any_of(kWords, [&](std::string_view word) { return lowered.find(word) != std::string::npos; });
 }
 
-SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings)
-    : component_(std::move(component)),
-      level_(level_named(settings.level)),
-      json_(settings.json),
-      limit_(monotonic_now),
-      logger_(std::make_shared<spdlog::logger>("lockstep", std::make_shared<spdlog::sinks::stderr_sink_mt>())) {
-    logger_->set_pattern("%v");
-    logger_->set_level(spdlog::level::trace);  // who listens is decided before anything is formatted
-    logger_->flush_on(spdlog::level::trace);
+SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings, int descriptor)
+    : SpdlogLog(std::move(component), settings, [this](const std::string& line) { writer_->put(line); }) {
+    writer_ = std::make_unique<LogWriter>(descriptor);
 }
 
 SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings, std::function<void(const std::string&)> sink,
@@ -107,7 +108,10 @@ SpdlogLog::SpdlogLog(std::string component, const LogSettings& settings, std::fu
       limit_(std::move(now)),
       logger_(std::make_shared<spdlog::logger>("lockstep", std::make_shared<FunctionSink>(std::move(sink)))) {}
 
-SpdlogLog::~SpdlogLog() { tell_left_out(limit_.take_all()); }
+SpdlogLog::~SpdlogLog() {
+    tell_left_out(limit_.take_all());
+    tell_lost();
+}
 
 void SpdlogLog::write(LogLevel level, std::string_view message, std::initializer_list<LogField> fields) {
     const LineLimit::Verdict verdict = limit_.admit(level, message);
@@ -115,7 +119,17 @@ void SpdlogLog::write(LogLevel level, std::string_view message, std::initializer
     if (verdict.write) write_line(level, message, fields);
 }
 
-void SpdlogLog::tell_left_out() { tell_left_out(limit_.take_ended()); }
+void SpdlogLog::tell_left_out() {
+    tell_lost();
+    tell_left_out(limit_.take_ended());
+}
+
+void SpdlogLog::tell_lost() {
+    if (!all_written()) return;
+    const std::uint64_t lost = lines_lost();
+    const std::uint64_t told = lost_told_.exchange(lost);
+    if (lost != told) write_line(LogLevel::warn, "log lines lost", {{"lines", lost - told}});
+}
 
 void SpdlogLog::tell_left_out(const std::vector<LineLimit::LeftOut>& left_out) {
     for (const auto& kind : left_out) tell_left_out(kind.level, kind.message, kind.lines);
@@ -137,6 +151,10 @@ void SpdlogLog::write_line(LogLevel level, std::string_view message, std::initia
     std::vector<LogField> all(fields);
     const std::string trace = trace_of(fields);
     if (!trace.empty()) all.emplace_back(kTraceId, trace);
+    std::deque<std::string> beginnings;  // whose addresses stay
+    for (LogField& field : all)
+        if (auto* text = std::get_if<std::string_view>(&field.value); text != nullptr && text->size() > kFieldBytesMax)
+            *text = beginnings.emplace_back(beginning(*text));
     const std::string line = json_ ? as_json(level, message, all) : as_text(level, message, all);
     // As a plain string: the text must not be taken for a format.
     logger_->log(spdlog::level::info, spdlog::string_view_t(line));
