@@ -126,7 +126,7 @@ void Cluster::write_documents() const {
         "reconciler: {{dispatch_timeout_seconds: {}, running_timeout_seconds: {}, scan_interval_seconds: {}}}\n",
         kDispatchTimeout.count(), kRunningTimeout.count(), kReconcilerInterval.count());
     std::ofstream pools(folder_.path() / "pools.yaml");
-    pools << "topics:\n  job.gated: quick\n";
+    pools << "topics:\n  job.gated: quick\n  job.hostile: hostile\n";
     for (const WorkerKind& kind : kWorkerKinds) pools << fmt::format("  job.{}: {}\n", kind.pool, kind.pool);
     std::ofstream(folder_.path() / "safety.yaml") << R"(version: ordeal
 default_decision: deny
@@ -134,6 +134,8 @@ rules:
   - {id: gated, decision: require_approval, reason: a person decides, match: {topics: [job.gated]}}
   - {id: secrets, decision: deny, reason: secrets stay inside, match: {risk_tags: [secrets]}}
   - {id: everyday, decision: allow, match: {topics: ["job.*"]}}
+input_rules:
+  - {id: cards, decision: deny, match: {topics: ["job.hostile"], content_patterns: ["(a+ ?)+!", "([a-z]+[0-9]*)+@"]}}
 )";
 }
 
@@ -191,6 +193,7 @@ void Cluster::add_replica(const Program::Environment& more) {
                                     {"LOCKSTEP_PUBLISH_SETTLE", "500ms"},
                                     {"LOCKSTEP_PUBLISH_RESEND_LIMIT", "6s"}});
     if (shape_.available && !shape_.lossy) replica.environment["LOCKSTEP_REDIS_REPLICAS"] = "1";
+    if (shape_.attack) replica.environment["LOCKSTEP_ROLE"] = "scheduler,workflow";
     for (const auto& [name, value] : more) replica.environment.insert_or_assign(name, value);
     start(replica);
 }

@@ -13,6 +13,7 @@ struct Shape {
     int replicas = 3;
     int workers = 6;
     bool available = false;  // three servers of each kind, and most blows are for those that lead
+    bool attack = false;     // nobody is hurt; hostile tenants and workers send what they can
     bool lossy = false;      // writes count before a replica of Redis has them
 };
 

@@ -21,6 +21,8 @@ constexpr int kHurtLeast = 8;
 constexpr long kDescriptorsMore = 8;
 /// What may be in flight (64 MB) and 256 MB (D-02).
 constexpr long kResidentMoreKb = 320L * 1024;
+/// Whatever is sent to a replica with default settings.
+constexpr long kResidentMostKb = 512L * 1024;
 /// A blow explains what happened so long after its end, and so long before its beginning: a publish, the wait for its
 /// answer and the searches of the stream that follow.
 constexpr Span kAftermath = seconds(3);
@@ -85,6 +87,8 @@ public:
 
     Verdict verdict() {
         count();
+        verdict_.strikes = ledger_.attacks;
+        verdict_.attacked = ledger_.attacked_from.has_value();
         jobs();
         surroundings();
         return std::move(verdict_);
@@ -396,7 +400,47 @@ private:
         }
     }
 
+    /// From the acknowledgement to the end of ordinary jobs that were submitted in that time, the shortest first.
+    std::vector<Span> times_to_the_end(Moment from, Moment until) const {
+        std::vector<Span> times;
+        for (const auto& [job, submission] : ledger_.submissions) {
+            const auto end = ledger_.ends.find(job);
+            const bool counts = submission.kind == JobKind::ordinary && submission.acknowledged &&
+                                *submission.acknowledged >= from && *submission.acknowledged < until;
+            if (counts && end != ledger_.ends.end() && end->second.state == "SUCCEEDED" && !end->second.history.empty())
+                times.push_back(end->second.history.back().at - *submission.acknowledged);
+        }
+        std::ranges::sort(times);
+        return times;
+    }
+
+    void attacks() {
+        if (!ledger_.attacked_from) return;
+        Check& let_through = check("let_through", "jobs of attackers that no rule lets through, and that did not fail");
+        for (const auto& [job, state] : ledger_.let_through)
+            let_through.cases.push_back(fmt::format("{}: {}", job, state));
+        Check& memory = check("memory_beyond_bound", "replicas that took more than 512 MB at any time");
+        for (const Footprint& one : ledger_.footprints) {
+            if (one.resident_kb_most > kResidentMostKb)
+                memory.cases.push_back(fmt::format("{}: {} kB", one.replica, one.resident_kb_most));
+        }
+        Check& slower = check("honest_jobs_slower", "what an honest job took before and during the attack", false);
+        const auto quiet = times_to_the_end(Moment::min(), *ledger_.attacked_from);
+        const auto attacked = times_to_the_end(*ledger_.attacked_from, Moment::max());
+        for (const auto& [name, share] : {std::pair{"half", 0.5}, {"nine in ten", 0.9}, {"99 in 100", 0.99}}) {
+            if (quiet.empty() || attacked.empty()) continue;
+            const auto within = [share](const std::vector<Span>& times) {
+                return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
+            };
+            slower.cases.push_back(fmt::format("{} of them: within {} ms, and then {} ms; {:.2f} times", name,
+                                               millis(within(quiet)), millis(within(attacked)),
+                                               static_cast<double>(within(attacked).count()) /
+                                                   static_cast<double>(std::max<Span::rep>(within(quiet).count(), 1))));
+        }
+    }
+
     void surroundings() {
+        attacks();
         Check& crashed = check("crashed", "programs that a signal ended which nobody had sent");
         Check& restarted = check("gave_up", "programs that ended by themselves, and were started again", false);
         for (const Crash& crash : ledger_.crashes) {
@@ -444,7 +488,8 @@ bool Verdict::violated() const { return std::ranges::any_of(checks, &Check::viol
 bool Verdict::proved_nothing() const {
     int ended = 0;
     for (const auto& [state, jobs] : ends) ended += has_ended(state) ? jobs : 0;
-    return ended < kJobsLeast || hurt < kHurtLeast || executed == 0 || results == 0;
+    const bool too_tame = attacked ? strikes.empty() : hurt < kHurtLeast;
+    return ended < kJobsLeast || too_tame || executed == 0 || results == 0;
 }
 
 const Check* Verdict::find(std::string_view name) const {

@@ -27,7 +27,9 @@ struct Verdict {
     int results = 0;                          // that the stream holds about jobs of the ordeal
     std::map<std::string, int> ends;          // jobs by state; "(unknown)" where Redis knows none
     std::map<std::string, int> disturbances;  // that had an effect, by kind
-    int hurt = 0;                             // those that took something from somebody
+    bool attacked = false;
+    std::map<std::string, int> strikes;  // of attackers, by kind
+    int hurt = 0;                        // those that took something from somebody
     std::vector<Check> checks;
 
     [[nodiscard]] bool violated() const;

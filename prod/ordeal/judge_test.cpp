@@ -346,6 +346,27 @@ TEST_F(JudgeTest, AReplicaMayGrowByItsBoundAndNotBeyond) {
     EXPECT_EQ(violations(), (Names{"descriptors_grown", "memory_grown"}));
 }
 
+TEST_F(JudgeTest, AnAttackIsJudgedByWhatGotThroughAndByTheMemoryThatItTook) {
+    ledger.disturbances.clear();
+    EXPECT_TRUE(judge(ledger).proved_nothing());
+    ledger.attacked_from = at(seconds(-1));
+    ledger.attacks = {{"inputs of others", 3}};
+    ledger.footprints = {{"replica-0", 20, 20, 30'000, 30'000, 512 * 1024}};
+    EXPECT_EQ(violations(), Names{});
+    EXPECT_FALSE(judge(ledger).proved_nothing());
+    EXPECT_EQ(cases("honest_jobs_slower"), 0U) << "none came before it";
+    ledger.attacked_from = at(milliseconds(1));
+    submit("late");
+    ledger.submissions["late"].acknowledged = at(milliseconds(1));
+    succeed("late-1");
+    ledger.submissions["late-1"].acknowledged = at(milliseconds(1));
+    end("late", "SUCCEEDED", seconds(2));
+    EXPECT_EQ(cases("honest_jobs_slower"), 3U);
+    ledger.let_through = {{"attack-1", "RUNNING"}};
+    ledger.footprints[0].resident_kb_most = 512 * 1024 + 1;
+    EXPECT_EQ(violations(), (Names{"let_through", "memory_beyond_bound"}));
+}
+
 TEST_F(JudgeTest, TheReportNamesWhatIsViolatedAndItsCases) {
     submit("gone");
     const std::string text = as_text(ledger, judge(ledger));

@@ -33,6 +33,9 @@ struct Submission {
     bool cancel_asked = false;
 };
 
+/// Jobs that attackers submit under a name of their own.
+inline constexpr std::string_view kAttackPrefix = "attack-";
+
 /// A message on sys.job.result, as the stream holds it.
 struct StoredResult {
     std::string job;
@@ -146,6 +149,12 @@ struct Ledger {
     std::vector<std::string> dispatched_unsound;  // messages for workers that differ from what was submitted, and how
     std::map<std::string, JobEnd> ends;
     std::vector<Disturbance> disturbances;
+    // Of an attack; see attack.h.
+    std::optional<Moment> attacked_from;  // nothing: there was none
+    std::map<std::string, int> attacks;   // strikes by kind
+    std::set<std::string> may_not_run;    // jobs that attackers have submitted, and no rule lets through
+    std::map<std::string, std::string>
+        let_through;  // those of them that neither failed nor were dropped, and their states
     int garbage_acknowledged = 0;
     int nonsense_acknowledged = 0;
     int garbage_letters = 0;

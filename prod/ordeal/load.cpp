@@ -38,6 +38,8 @@ constexpr std::uint64_t kLateMost = 2000;  // ms
 
 }  // namespace
 
+std::string job_prefix(std::uint64_t seed) { return fmt::format("ordeal-{}-", seed); }
+
 Load::Load(const std::string& nats_url, PrimaryPort redis_port, Plan plan)
     : plan_(std::move(plan)), rng_(plan_.seed, "load"), store_(std::move(redis_port), kStorePatience), bus_(nats_url) {
     bus_.listen(kResult, [this](std::string_view, std::string_view payload) { hear_result(payload); });
@@ -111,7 +113,7 @@ void Load::submit_one() {
 }
 
 void Load::submit(const std::string& topic, Submission submission) {
-    const std::string job = fmt::format("ordeal-{}-{}", plan_.seed, submissions_.size());
+    const std::string job = job_prefix(plan_.seed) + std::to_string(submissions_.size());
     submission.times_sent = 1;
     const std::string payload = submit_packet(job, topic, submission);
     const bool cancel = submission.cancel_asked;

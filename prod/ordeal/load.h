@@ -20,6 +20,9 @@
 
 namespace lockstep::prod::ordeal {
 
+/// What the ids of the jobs begin with; a number follows.
+[[nodiscard]] std::string job_prefix(std::uint64_t seed);
+
 class Load {
 public:
     struct Plan {

@@ -88,9 +88,11 @@ bool write(const std::string& file, const std::string& text) {
 int conclude(const Arguments& arguments, const Ledger& ledger) {
     const Verdict verdict = judge(ledger);
     fmt::print("{}", as_text(ledger, verdict));
-    const std::string again =
-        fmt::format("./dev ordeal {}{}--for {} --seed {}", arguments.options.shape.available ? "--available " : "",
-                    arguments.options.shape.lossy ? "--lossy " : "", arguments.span, ledger.seed);
+    const std::string again = fmt::format("./dev ordeal {}{}--for {} --seed {}",
+                                          arguments.options.shape.attack ? "--attack "
+                                          : options.shape.available      ? "--available "
+                                                                         : "",
+                                          arguments.options.shape.lossy ? "--lossy " : "", arguments.span, ledger.seed);
     if (!arguments.json.empty() && !write(arguments.json, as_json(ledger, verdict))) {
         fmt::print(stderr, "lockstep-ordeal: cannot write {}\n", arguments.json);
         return kFailed;
@@ -156,10 +158,15 @@ int program(int argc, char** argv) {
     app.option("--workers", &options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
         .range(3, 30)
         .show_default();
-    app.flag(
+    const auto available = app.flag(
         "--available", &options.shape.available,
         "three redis-servers with three sentinels, and three clustered nats-servers; those that lead are killed and\n"
         "frozen. Writes count once a replica of Redis has them, streams have three copies");
+    app.flag("--attack", &options.shape.attack,
+             "nobody is killed; after a third of the time hostile tenants and workers send what they can beside honest "
+             "jobs,\n"
+             "whose time until their end is compared with what it was before")
+        .excludes(available);
     app.flag("--lossy", &options.shape.lossy,
              "with --available: writes count before a replica has them; what a failover costs is told")
         .needs("--available");

@@ -94,7 +94,7 @@ std::string submit_packet(const std::string& job, const std::string& topic, cons
     auto& request = *packet.mutable_job_request();
     request.set_job_id(job);
     request.set_topic(topic);
-    request.set_tenant_id("ordeal");
+    request.set_tenant_id(kTenant);
     (*request.mutable_env())[kContentVariable] = content_of(job, submission.content_size);
     if (submission.kind == JobKind::denied) request.mutable_meta()->add_risk_tags("secrets");
     return packet.SerializeAsString();
@@ -115,6 +115,26 @@ std::string result_packet(const std::string& job, const std::string& worker, boo
     result.set_worker_id(worker);
     result.set_status(succeeded ? proto::JOB_STATUS_SUCCEEDED : proto::JOB_STATUS_FAILED);
     if (!succeeded) result.set_error_message("a second opinion");
+    return packet.SerializeAsString();
+}
+
+std::string hostile_packet(const std::string& job, const std::string& topic, const std::string& pointer) {
+    auto packet = envelope("trace-" + job);
+    auto& request = *packet.mutable_job_request();
+    request.set_job_id(job);
+    request.set_topic(topic);
+    request.set_tenant_id(kHostileTenant);
+    request.set_context_ptr(pointer);
+    return packet.SerializeAsString();
+}
+
+std::string heartbeat_packet(const std::string& worker, const std::string& pool, int active_jobs) {
+    auto packet = envelope("trace-" + worker);
+    auto& heartbeat = *packet.mutable_heartbeat();
+    heartbeat.set_worker_id(worker);
+    heartbeat.set_pool(pool);
+    heartbeat.set_active_jobs(active_jobs);
+    heartbeat.set_max_parallel_jobs(1);
     return packet.SerializeAsString();
 }
 

@@ -25,6 +25,12 @@ inline constexpr const char* kContentVariable = "ORDEAL_CONTENT";
 [[nodiscard]] std::string cancel_packet(const std::string& job);
 /// A worker's word that the job has failed, or what else the status says.
 [[nodiscard]] std::string result_packet(const std::string& job, const std::string& worker, bool succeeded);
+/// The tenants of honest and of hostile jobs.
+inline constexpr const char* kTenant = "ordeal";
+inline constexpr const char* kHostileTenant = "mallory";
+/// A job of the hostile tenant, with this context pointer.
+[[nodiscard]] std::string hostile_packet(const std::string& job, const std::string& topic, const std::string& pointer);
+[[nodiscard]] std::string heartbeat_packet(const std::string& worker, const std::string& pool, int active_jobs);
 /// Bytes that are no packet.
 [[nodiscard]] std::string garbage(fakes::Rng& rng);
 /// A sound packet about no job of the ordeal, with values that nobody should send.

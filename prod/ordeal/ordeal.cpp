@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "prod/ordeal/attack.h"
 #include "prod/ordeal/bus_client.h"
 #include "prod/ordeal/cluster.h"
 #include "prod/ordeal/judge.h"
@@ -33,6 +34,8 @@ constexpr seconds kQuietWithoutSome{60};
 constexpr seconds kProgressEvery{15};
 constexpr seconds kStorePatience{20};
 constexpr std::size_t kNamesMost = 50;
+/// So much of an ordeal's time is quiet before an attack begins: what honest jobs take then is what they are compared with.
+constexpr int kQuietShare = 3;
 
 constexpr const char* kSysStream = "CORDUM_SYS";
 constexpr const char* kJobsStream = "CORDUM_JOBS";
@@ -63,12 +66,14 @@ public:
     Ordeal& operator=(const Ordeal&) = delete;
 
     Ledger run() {
-        const auto plan = draw_plan(options_.seed, options_.span, options_.shape);
+        const auto plan =
+            options_.shape.attack ? std::vector<Planned>{} : draw_plan(options_.seed, options_.span, options_.shape);
         Load load(cluster_.nats_url(), cluster_.redis_port(),
                   {options_.seed, options_.jobs_per_second, options_.jobs_most, Cluster::topics(),
                    Cluster::topic_of_approvals()});
         disturb(plan, load);
         heal();
+        if (attack_) attack_->finish(ledger_);
         load.finish(ledger_);
         if (interrupted()) return std::move(ledger_);
         tell(fmt::format("healed after {} disturbances; waiting for quiet", ledger_.disturbances.size()));
@@ -97,6 +102,10 @@ private:
         while (Clock::now() - began < options_.span && !stop_) {
             for (; next != plan.end() && Clock::now() - began >= next->at; ++next) begin(*next, load);
             end_due(Clock::now());
+            if (options_.shape.attack && !attack_ && Clock::now() - began >= options_.span / kQuietShare) {
+                ledger_.attacked_from = now();
+                attack_.emplace(cluster_.nats_url(), cluster_.redis_port(), options_.seed, job_prefix(options_.seed));
+            }
             cluster_.supervise();
             cluster_.measure_once();
             if (Clock::now() - told > kProgressEvery) {
@@ -210,6 +219,7 @@ private:
         });
         bus_.read(kJobsStream, "worker.*.jobs", [this](const BusClient::Stored& message) {
             const auto request = parse_request(message.payload);
+            if (request && request->job.starts_with(kAttackPrefix)) return;
             const auto known = request ? ledger_.submissions.find(request->job) : ledger_.submissions.end();
             if (known == ledger_.submissions.end()) {
                 ledger_.dispatched_unsound.push_back(fmt::format("message {} for {}: about no job that was submitted",
@@ -230,6 +240,10 @@ private:
             ledger_.ends.emplace(job, store_.end_of(job, submission.content_size));
         ledger_.locks = locks();
         ledger_.in_flight = store_.marks_in_flight(ledger_.rules.in_flight_life, kNamesMost);
+        for (const std::string& job : ledger_.may_not_run) {
+            const std::string state = store_.state_of(job);
+            if (!state.empty() && state != "FAILED") ledger_.let_through.emplace(job, state);
+        }
         ledger_.garbage_letters = store_.count("dlq:entry:poison:*");
     }
 
@@ -240,6 +254,7 @@ private:
     StoreReader store_;
     Ledger ledger_;
     std::list<InForce> in_force_;
+    std::optional<Attack> attack_;
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ std::string as_text(const Ledger& ledger, const Verdict& verdict) {
         verdict.submitted, verdict.acknowledged, verdict.executed, verdict.results, counts(verdict.ends),
         ledger.disturbances.size(), verdict.hurt, counts(verdict.disturbances), ledger.garbage_acknowledged,
         ledger.nonsense_acknowledged, ledger.garbage_letters, static_cast<double>(ledger.settling.count()) / 1e6);
+    if (verdict.attacked) text += fmt::format("strikes      {}\n", counts(verdict.strikes));
     for (const Footprint& one : ledger.footprints)
         text += fmt::format("{:<12} {} descriptors, {} MB resident; grown up: {} and {} MB; at most {} MB\n",
                             one.replica, one.descriptors_after, one.resident_kb_after / 1024, one.descriptors_before,
@@ -81,6 +82,7 @@ std::string as_json(const Ledger& ledger, const Verdict& verdict) {
                           {"results", verdict.results},
                           {"ended", verdict.ends}}},
                         {"disruptions", verdict.disturbances},
+                        {"strikes", verdict.strikes},
                         {"hurt", verdict.hurt},
                         {"garbage_acknowledged", ledger.garbage_acknowledged},
                         {"nonsense_acknowledged", ledger.nonsense_acknowledged},

@@ -1,4 +1,4 @@
-// What Redis holds, read by hiredis and nothing of the engine's.
+// What Redis holds, read and now and then written by hiredis and nothing of the engine's.
 #pragma once
 
 #include <map>
@@ -37,6 +37,8 @@ public:
     std::vector<LeftMark> marks_in_flight(Span life, std::size_t most);
     /// The job's state; empty when there is none.
     std::string state_of(const std::string& job);
+    /// Runs a command that writes.
+    void write(const std::vector<std::string>& command) { must(command); }
 
 private:
     struct FreeReply {
