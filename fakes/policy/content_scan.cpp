@@ -64,25 +64,36 @@ const char* name_of(Scanner scanner) {
     return "";
 }
 
-void find_shapes(const std::vector<Scanner>& scanners, std::string_view content, std::vector<Finding>& findings) {
+/// Each of these gives up with a budget that is used up.
+void find_shapes(const std::vector<Scanner>& scanners, std::string_view content, std::vector<Finding>& findings,
+                 std::uint64_t& budget) {
     for (const Shape& shape : shapes()) {
         if (std::ranges::find(scanners, shape.scanner) == scanners.end()) continue;
-        for (const auto& [offset, length] : shape.pattern.find_all(content)) {
+        const auto spans = shape.pattern.find_all(content, budget);
+        if (!spans) return;
+        for (const auto& [offset, length] : *spans) {
             findings.push_back({name_of(shape.scanner), name_of(shape.scanner), shape.detail, shape.pattern.text(),
                                 shape.confidence, offset, length});
         }
     }
 }
 
-void find_patterns(const std::vector<Pattern>& patterns, std::string_view content, std::vector<Finding>& findings) {
+void find_patterns(const std::vector<Pattern>& patterns, std::string_view content, std::vector<Finding>& findings,
+                   std::uint64_t& budget) {
     for (const Pattern& pattern : patterns) {
-        for (const auto& [offset, length] : pattern.find_all(content)) {
+        const auto spans = pattern.find_all(content, budget);
+        if (!spans) return;
+        for (const auto& [offset, length] : *spans) {
             findings.push_back({"pattern", "policy", "content pattern", pattern.text(), 1, offset, length});
         }
     }
 }
 
-void find_keywords(const std::vector<std::string>& keywords, std::string_view content, std::vector<Finding>& findings) {
+void find_keywords(const std::vector<std::string>& keywords, std::string_view content, std::vector<Finding>& findings,
+                   std::uint64_t& budget) {
+    // Of what is found without a matcher each byte of each keyword's search is a step.
+    budget -= std::min<std::uint64_t>(budget, content.size() * keywords.size() / 8);
+    if (budget == 0) return;
     const std::string lowered = ascii_lower(content);
     for (const std::string& keyword : keywords) {
         const std::string wanted = ascii_lower(trim(keyword));
@@ -99,22 +110,29 @@ bool content_type_listed(const std::vector<std::string>& types, std::string_view
 
 }  // namespace
 
-std::optional<std::vector<Finding>> scan(const ContentCriteria& criteria, std::string_view content) {
+Scan scan(const ContentCriteria& criteria, std::string_view content, std::uint64_t& budget) {
     content = content.substr(0, kScanMax);
-    std::vector<Finding> all;
+    Scan result;
+    std::vector<Finding>& all = result.findings;
     const auto look_for = [&](const auto& list, auto find) {
         if (list.empty()) return true;
         const std::size_t before = all.size();
-        find(list, content, all);
-        return all.size() > before;
+        find(list, content, all, budget);
+        return all.size() > before && budget > 0;
     };
-    const bool met = look_for(criteria.scanners, find_shapes) && look_for(criteria.patterns, find_patterns) &&
-                     look_for(criteria.keywords, find_keywords);
-    if (!met) return std::nullopt;
+    result.met = look_for(criteria.scanners, find_shapes) && look_for(criteria.patterns, find_patterns) &&
+                 look_for(criteria.keywords, find_keywords);
+    result.given_up = budget == 0;
+    if (result.given_up) return {true, true, {}};
     std::ranges::sort(all, {}, [](const Finding& finding) {
         return std::tie(finding.offset, finding.length, finding.type, finding.detail, finding.matched_pattern);
     });
-    return all;
+    return result;
+}
+
+std::string given_up_text(std::string_view rule) {
+    return fmt::format("rule '{}' could not be judged: the content takes too long to search, which counts as a match",
+                       rule);
 }
 
 bool matches(const ContentMatch& match, const Circumstances& circumstances) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,9 +26,15 @@ struct Finding {
     std::size_t length = 0;
 };
 
-/// Every place that meets the criteria, ordered by offset; nothing when a list of the criteria has no hit at all.
-/// Without criteria: met, and no findings. All places are told, since a redaction covers exactly these.
-[[nodiscard]] std::optional<std::vector<Finding>> scan(const ContentCriteria& criteria, std::string_view content);
+struct Scan {
+    bool met = false;               // each list of the criteria has a hit; without criteria too
+    bool given_up = false;          // the budget was used up: nobody knows, and it counts as met
+    std::vector<Finding> findings;  // of what is met, by offset; all places, since a redaction covers exactly these
+};
+/// Takes what it costs off `budget`, see Pattern::kBudget.
+[[nodiscard]] Scan scan(const ContentCriteria& criteria, std::string_view content, std::uint64_t& budget);
+/// What is said of a rule that could not be judged.
+[[nodiscard]] std::string given_up_text(std::string_view rule);
 
 struct Circumstances {
     std::string tenant, topic, content_type;

@@ -157,12 +157,20 @@ void Evaluator::apply_input_rules(const cap::PolicyCheckRequest& request, const 
     const std::string_view content = std::string_view(request.input_content()).substr(0, limit);
     Circumstances input{facts.tenant, facts.topic, request.input_content_type(), {facts.capability}, facts.risk_tags};
     input.size = std::max(request.input_size_bytes(), static_cast<std::int64_t>(request.input_content().size()));
+    std::uint64_t budget = Pattern::kBudget;
     for (const InputRule& rule : document_->input_rules) {
         if (!rule.enabled || !matches(rule.match, input)) continue;
-        if (!rule.match.content.empty() && (content.empty() || !scan(rule.match.content, content))) continue;
+        Scan found;
+        if (!rule.match.content.empty()) {
+            if (content.empty()) continue;
+            found = scan(rule.match.content, content, budget);
+            if (!found.met) continue;
+        }
         response.set_decision(to_wire(rule.decision));
         response.set_rule_id(rule.id);
-        response.set_reason(!rule.reason.empty() ? rule.reason : fmt::format("input rule '{}' matched", rule.id));
+        response.set_reason(found.given_up         ? given_up_text(rule.id)
+                            : !rule.reason.empty() ? rule.reason
+                                                   : fmt::format("input rule '{}' matched", rule.id));
         return;
     }
 }

@@ -1,5 +1,6 @@
 #include "fakes/policy/evaluator.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -172,6 +173,20 @@ TEST(PolicyEvaluator, InputRulesJudgeContentOfAllowedRequests) {
     EXPECT_EQ(approval.approval_ref(), "j");
     EXPECT_EQ(ask("job.no", "ssn 123-45-6789").rule_id(), "no");
     EXPECT_EQ(ask("job.a", "").decision(), cap::DECISION_TYPE_ALLOW);
+}
+
+TEST(PolicyEvaluator, ARuleThatComesToNoEndCountsAsMatchedAndSaysSo) {
+    Evaluator kernel = evaluator_of(R"({"default_decision": "allow",
+        "input_rules": [{"id": "slow", "decision": "require_approval", "match": {"content_patterns": ["a.*b|a"]}}],
+        "output_rules": [{"id": "slow", "decision": "quarantine", "match": {"content_patterns": ["a.*b|a"]}}]})");
+    cap::PolicyCheckRequest request = request_of(R"({"topic": "job.a"})");
+    request.set_input_content(std::string(1'000'000, 'a'));
+    const auto answer = kernel.check(request, kNow);
+    EXPECT_EQ(answer.decision(), cap::DECISION_TYPE_REQUIRE_HUMAN);
+    EXPECT_THAT(answer.reason(), ::testing::HasSubstr("rule 'slow' could not be judged"));
+    cap_output::OutputCheckRequest output;
+    output.set_output_content(std::string(1'000'000, 'a'));
+    EXPECT_THAT(kernel.check_output(output, {}).reason(), ::testing::HasSubstr("rule 'slow' could not be judged"));
 }
 
 TEST(PolicyEvaluator, InputRulesJudgeSizeAndType) {

@@ -48,18 +48,22 @@ cap_output::OutputCheckResponse Evaluator::check_output(const cap_output::Output
     const Circumstances output = circumstances_of(request, content);
     if (content.empty()) content = request.error_message();
 
+    std::uint64_t budget = Pattern::kBudget;
     for (const OutputRule& rule : document_->output_rules) {
         if (!rule.enabled || !matches(rule.match, output)) continue;
+        Scan found;
         if (!rule.match.content.empty()) {
             if (content.empty()) continue;
-            const auto findings = scan(rule.match.content, content);
-            if (!findings) continue;
-            for (const Finding& finding : *findings) add_finding(finding, rule.severity, response);
+            found = scan(rule.match.content, content, budget);
+            if (!found.met) continue;
+            for (const Finding& finding : found.findings) add_finding(finding, rule.severity, response);
         }
         response.set_decision(to_wire(rule.decision));
         response.set_rule_id(rule.id);
         if (rule.decision != OutputVerdict::allow) {
-            response.set_reason(!rule.reason.empty() ? rule.reason : fmt::format("output rule '{}' matched", rule.id));
+            response.set_reason(found.given_up         ? given_up_text(rule.id)
+                                : !rule.reason.empty() ? rule.reason
+                                                       : fmt::format("output rule '{}' matched", rule.id));
         }
         break;
     }

@@ -36,15 +36,15 @@ struct Thread {
 /// Runs all threads of a program side by side, one byte at a time, in order of preference.
 class Matcher {
 public:
-    Matcher(const std::vector<PatternStep>& program, std::string_view content)
-        : program_(program), content_(content), seen_(program.size(), 0) {}
+    Matcher(const std::vector<PatternStep>& program, std::string_view content, std::uint64_t& budget)
+        : program_(program), content_(content), budget_(budget), seen_(program.size(), 0) {}
 
     /// The leftmost match that begins at or after `from`. `first` speeds up the search for a beginning; null when a
-    /// match can be empty.
+    /// match can be empty. Once the budget is used up it means nothing.
     std::optional<Pattern::Span> find(std::size_t from, const ByteSet* first) {
         std::optional<Pattern::Span> best;
         current_.clear();
-        for (std::size_t at = from;; ++at) {
+        for (std::size_t at = from; budget_ > 0; ++at) {
             if (current_.empty()) {
                 if (best) return best;
                 while (first != nullptr && at < content_.size() && !first->test(byte(at))) ++at;
@@ -57,6 +57,7 @@ public:
             if (at >= content_.size()) return best;
             std::swap(current_, next_);
         }
+        return std::nullopt;
     }
 
 private:
@@ -84,6 +85,7 @@ private:
         while (!pending_.empty()) {
             const std::uint32_t index = pending_.back();
             pending_.pop_back();
+            if (budget_ > 0) --budget_;
             if (seen_[index] == mark_) continue;
             seen_[index] = mark_;
             const PatternStep& step = program_[index];
@@ -104,6 +106,7 @@ private:
 
     const std::vector<PatternStep>& program_;
     std::string_view content_;
+    std::uint64_t& budget_;
     std::vector<std::uint64_t> seen_;  // by step: the mark of the place at which it was last reached
     std::uint64_t mark_ = 0;
     std::vector<Thread> current_;
@@ -139,15 +142,17 @@ tl::expected<Pattern, std::string> Pattern::compile(std::string_view text) {
     return Pattern(std::string(text), std::move(*program));
 }
 
-std::vector<Pattern::Span> Pattern::find_all(std::string_view content) const {
+std::optional<std::vector<Pattern::Span>> Pattern::find_all(std::string_view content, std::uint64_t& budget) const {
     std::vector<Span> spans;
-    Matcher matcher(program_, content);
-    for (std::size_t from = 0; from <= content.size();) {
+    Matcher matcher(program_, content, budget);
+    for (std::size_t from = 0; from <= content.size() && budget > 0;) {
         const auto found = matcher.find(from, can_be_empty_ ? nullptr : &first_);
-        if (!found) break;
+        if (budget == 0) break;
+        if (!found) return spans;
         if (found->length > 0) spans.push_back(*found);
         from = found->offset + (found->length > 0 ? found->length : 1);
     }
+    if (budget == 0) return std::nullopt;
     return spans;
 }
 

@@ -10,6 +10,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -45,8 +46,13 @@ public:
     /// The error says what is wrong and where in the pattern.
     [[nodiscard]] static tl::expected<Pattern, std::string> compile(std::string_view text);
 
-    /// Every match that is not empty, from left to right, not overlapping.
-    [[nodiscard]] std::vector<Span> find_all(std::string_view content) const;
+    /// What one question to policy may cost in all, in steps of the matcher: about half a second. Ordinary patterns take a few steps
+    /// per byte; one that is written out to thousands of steps, or looks to the end again and again, would take hours.
+    static constexpr std::uint64_t kBudget = 100'000'000;
+
+    /// Every match that is not empty, from left to right, not overlapping. Takes what it costs off `budget`; nothing: that was used
+    /// up before the end of the content, and nobody knows.
+    [[nodiscard]] std::optional<std::vector<Span>> find_all(std::string_view content, std::uint64_t& budget) const;
 
     [[nodiscard]] const std::string& text() const { return text_; }
 

@@ -39,7 +39,10 @@ Spans found_by_re2(const RE2& pattern, std::string_view content) {
 
 Spans found(const Pattern& pattern, std::string_view content) {
     Spans spans;
-    for (const auto& [offset, length] : pattern.find_all(content)) spans.emplace_back(offset, length);
+    std::uint64_t budget = Pattern::kBudget;
+    const auto all = pattern.find_all(content, budget);
+    RC_ASSERT(all.has_value());
+    for (const auto& [offset, length] : *all) spans.emplace_back(offset, length);
     return spans;
 }
 

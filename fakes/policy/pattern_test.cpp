@@ -1,5 +1,6 @@
 #include "fakes/policy/pattern.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,11 +14,23 @@ std::vector<std::string> found(std::string_view pattern, std::string_view conten
     const auto compiled = Pattern::compile(pattern);
     if (!compiled) return {"refused: " + compiled.error()};
     std::vector<std::string> texts;
-    for (const auto& [offset, length] : compiled->find_all(content)) texts.emplace_back(content.substr(offset, length));
+    std::uint64_t budget = Pattern::kBudget;
+    const auto spans = compiled->find_all(content, budget);
+    if (!spans) return {"given up"};
+    for (const auto& [offset, length] : *spans) texts.emplace_back(content.substr(offset, length));
     return texts;
 }
 
 using Texts = std::vector<std::string>;
+
+// An alternative that looks for the end again and again is quadratic, and one that is written out has thousands of threads.
+TEST(Pattern, GivesUpWhereTheContentWouldTakeForEver) {
+    const std::string content(2 * 1024 * 1024, 'a');
+    EXPECT_EQ(found("a.*b|a", content), Texts{"given up"});
+    EXPECT_EQ(found("(?:[a-z]{0,60}[a-y]{0,60}){0,30}[0-9]", content), Texts{"given up"});
+    EXPECT_THAT(found("b", content), ::testing::IsEmpty());
+    EXPECT_THAT(found("\\b[a-z]+@[a-z]+", content), ::testing::IsEmpty()) << "ordinary ones do not";
+}
 
 TEST(Pattern, FindsEveryMatchFromLeftToRight) {
     EXPECT_EQ(found("a+", "caat a"), (Texts{"aa", "a"}));

@@ -35,7 +35,11 @@ bool tells_to_forget_rules(std::string_view content) {
         }
         return phrases;
     }();
-    return std::ranges::any_of(kPhrases, [content](const auto& phrase) { return !phrase.find_all(content).empty(); });
+    std::uint64_t budget = fakes::policy::Pattern::kBudget;
+    return std::ranges::any_of(kPhrases, [content, &budget](const auto& phrase) {
+        const auto found = phrase.find_all(content, budget);
+        return !found || !found->empty();  // nobody knows: it counts as said
+    });
 }
 
 constexpr const char* kPromptInjection = "prompt_injection";

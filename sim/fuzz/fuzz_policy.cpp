@@ -36,7 +36,11 @@ void pattern(std::string_view input) {
         return;
     }
     std::size_t from = 0;
-    for (const auto& span : compiled->find_all(content)) {
+    std::uint64_t budget = policies::Pattern::kBudget;
+    const auto spans = compiled->find_all(content, budget);
+    FUZZ_MUST(spans.has_value() == (budget > 0));
+    if (!spans) return;
+    for (const auto& span : *spans) {
         FUZZ_MUST(span.length > 0);
         FUZZ_MUST(span.offset >= from);
         FUZZ_MUST(span.offset + span.length <= content.size());
