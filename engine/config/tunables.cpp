@@ -67,6 +67,8 @@ const std::array kTable{
     TUNABLE(policy_answer_max_age,
             "an answer of policy to a job that waits for its tenant's limit is asked for again after"),
     TUNABLE(policy_check_fail_mode, "policy unreachable: exactly `open` lets jobs through, anything else holds them"),
+    TUNABLE(pointer_prefixes,
+            "keys that any job's context_ptr and result_ptr may lead to begin with one of these, with commas between"),
     TUNABLE(circuit_fail_budget, "consecutive failures that open the circuit"),
     TUNABLE(circuit_open_for, "how long the circuit stays open"),
     TUNABLE(circuit_half_open_max, "probes while half-open"),

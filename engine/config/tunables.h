@@ -58,6 +58,7 @@ struct BasicTunables {
     Duration safety_unavailable_delay = 5s;
     Duration policy_answer_max_age = 5s;
     Text policy_check_fail_mode = "closed";
+    Text pointer_prefixes = "art:";
     std::int64_t circuit_fail_budget = 3;
     Duration circuit_open_for = 30s;
     std::int64_t circuit_half_open_max = 3;

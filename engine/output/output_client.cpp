@@ -6,6 +6,7 @@
 
 #include "engine/output/redaction.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine {
@@ -17,7 +18,6 @@ constexpr int kLooks = 6;
 constexpr Duration kPauseBetweenLooks = std::chrono::milliseconds{100};
 /// Storing the same bytes under the same key again is harmless, and giving up costs the job its output.
 constexpr int kStoreTries = 3;
-constexpr int kStatusDeadlineExceeded = 4;
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -97,7 +97,7 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheck
         co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "output policy unavailable",
                    {{"job_id", job}, {"status", answer.error().code}, {"error", answer.error().message}});
-        const bool late = answer.error().code == kStatusDeadlineExceeded;
+        const bool late = answer.error().out_of_time();
         co_return tl::make_unexpected(OutputFailure{late ? OutputFailure::Cause::timeout : OutputFailure::Cause::failed,
                                                     fmt::format("output policy error: {}", answer.error().message)});
     }
@@ -134,7 +134,7 @@ OutputPolicyClient::Answer OutputPolicyClient::circuit_open() {
 
 Task<OutputPolicyClient::Loaded> OutputPolicyClient::load(std::string pointer) {
     if (wire::trim(pointer).empty()) co_return OutputContent{};
-    const std::string key(key_of_pointer(pointer));
+    const std::string key(wire::key_of_pointer(pointer));
     if (key.empty()) co_return failed("the result pointer names no key of the store");
     const std::string last = fmt::format("{}", kOutputBytesMax - 1);
     for (int look = 1;; ++look) {

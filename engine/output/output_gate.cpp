@@ -5,6 +5,7 @@
 #include "engine/store/job_store.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 
 namespace lockstep::engine {
 
@@ -61,8 +62,9 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
     if (verdict.decision == OutputDecision::redact && verdict.redacted_ptr.empty())
         verdict = co_await redact(std::move(verdict), result, *passage.to_scan);
     count_verdict(context_, verdict, facts.topic);
-    // What is withheld needs no scan, and what was redacted has had it.
-    if (verdict.decision != OutputDecision::allow) passage.to_scan = nullptr;
+    // What is withheld needs no scan, what was redacted has had it, and what lies elsewhere nobody here reads.
+    if (verdict.decision != OutputDecision::allow || wire::leads_elsewhere(result.result_ptr()))
+        passage.to_scan = nullptr;
     passage.verdict = std::move(verdict);
     co_return passage;
 }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "engine/runtime/invariant.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/sha256.h"
-#include "engine/wire/text.h"
 
 namespace lockstep::engine {
 
@@ -15,7 +15,6 @@ namespace {
 
 using Range = std::pair<std::size_t, std::size_t>;  // first, end
 
-constexpr std::string_view kScheme = "redis://";
 constexpr std::size_t kDigestDigits = 16;
 
 /// The usable places, in order, merged.
@@ -60,15 +59,9 @@ std::string redacted(std::string_view content, const std::vector<OutputFinding>&
 }
 
 std::string redaction_key(std::string_view result_ptr, const JobId& job, std::string_view redacted_content) {
-    const std::string_view key = key_of_pointer(result_ptr);
+    const std::string_view key = wire::key_of_pointer(result_ptr);
     const std::string base = key.empty() ? fmt::format("res:{}", job) : std::string(key);
     return fmt::format("{}:redacted:{}", base, wire::sha256_hex(redacted_content).substr(0, kDigestDigits));
-}
-
-std::string_view key_of_pointer(std::string_view pointer) {
-    pointer = wire::trim(pointer);
-    if (!pointer.starts_with(kScheme)) return {};
-    return pointer.substr(kScheme.size());
 }
 
 }  // namespace lockstep::engine

@@ -22,7 +22,4 @@ inline constexpr std::string_view kRedactionMarker = "[REDACTED]";
 [[nodiscard]] std::string redaction_key(std::string_view result_ptr, const JobId& job,
                                         std::string_view redacted_content);
 
-/// The key in a strict pointer, `redis://<key>`; empty when it is none.
-[[nodiscard]] std::string_view key_of_pointer(std::string_view pointer);
-
 }  // namespace lockstep::engine

@@ -46,6 +46,7 @@ public:
         std::string trip;                // under which it begins; empty = closed
         bool failures_to_forget = true;  // false: nobody has failed lately, so a success need not be told
         LocalCircuit::Ticket local;
+        [[nodiscard]] bool is_probe() const { return !trip.empty() || local.probe; }
     };
 
     /// All arguments outlive the breaker.

@@ -2,8 +2,12 @@
 
 #include <fmt/core.h>
 
-#include "engine/wire/input_pointer.h"
+#include <algorithm>
+
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
+#include "engine/wire/sha256.h"
+#include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 
@@ -34,11 +38,11 @@ cap::PolicyCheckRequest question_about(const cap::JobRequest& request) {
     return question;
 }
 
-void attach_input(cap::PolicyCheckRequest& question, const cap::JobRequest& request, std::string input) {
+void attach_input(cap::PolicyCheckRequest& question, const cap::JobRequest& request, const std::string& input,
+                  std::int64_t size) {
     if (input.empty()) return;
-    question.set_input_size_bytes(static_cast<std::int64_t>(input.size()));
-    if (input.size() > kInputBytesMax) input.resize(kInputBytesMax);
-    question.set_input_content(std::move(input));
+    question.set_input_size_bytes(size);
+    question.set_input_content(input);
     const auto type = request.labels().find("content_type");
     if (type != request.labels().end()) question.set_input_content_type(type->second);
 }
@@ -58,40 +62,73 @@ Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::op
     std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(request.job_id(), std::move(glimpse));
     if (!leave) co_return SafetyDecision(Decision::unavailable, "safety kernel circuit open");
     cap::PolicyCheckRequest question = question_about(request);
-    InputSeen seen = InputSeen::yes;
-    if (const std::string key(wire::input_key(request.context_ptr())); !key.empty()) {
-        Input input = co_await load_input(key, clock_.in(kInputTimeout));
-        seen = input.seen;
-        attach_input(question, request, std::move(input.bytes));
+    Input input;
+    if (const std::string key(wire::key_of_pointer(request.context_ptr())); !key.empty()) {
+        input = co_await load_input(key, clock_.in(kInputTimeout));
+        attach_input(question, request, input.bytes, input.size);
     }
-    auto answer = co_await kernel_.check(std::move(question), clock_.in(tunables_.safety_timeout));
+    const MonoTime began = clock_.monotonic();
+    auto answer = co_await kernel_.check(std::move(question), began + tunables_.safety_timeout);
+    // A probe has to say how it went: others wait for that.
+    const bool own_timeout = !answer && answer.error().out_of_time() && !leave->is_probe() &&
+                             recent_.others_were_answered(request.job_id(), began);
+    recent_.note(request.job_id(), clock_.monotonic(), answer.has_value());
     if (!answer) {
-        co_await circuit_.failed(std::move(*leave));
+        if (!own_timeout) co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "safety kernel unavailable",
                    {{"job_id", request.job_id()}, {"status", answer.error().code}, {"error", answer.error().message}});
         SafetyDecision none(Decision::unavailable, fmt::format("safety kernel error: {}", answer.error().message));
-        none.input = seen;
+        none.input = input.seen;
+        none.own_timeout = own_timeout;
         co_return none;
     }
     co_await circuit_.succeeded(std::move(*leave));
     SafetyDecision decision = decision_from(std::move(*answer));
-    decision.input = seen;
+    decision.input = input.seen;
+    if (decision.approval_required || wire::is_approval_gate(request.topic())) decision.input_hash = input.hash();
     co_return decision;
 }
 
-Task<PolicyClient::Input> PolicyClient::load_input(std::string key, MonoTime deadline) {
-    RedisCommand get{"GET", key};
-    auto reply = co_await redis_.command(std::move(get), deadline);
-    if (!reply.applied()) {
-        const std::string& error = reply.failure().detail;
-        log_.event(LogLevel::warn, "job input not loaded", {{"key", key}, {"error", error}});
-        // What stands there is no text, or is not for a scheduler to read: asking again changes nothing about it.
-        const bool for_good = error.starts_with("WRONGTYPE") || error.starts_with("NOPERM");
-        co_return Input{{}, for_good ? InputSeen::missing : InputSeen::unread};
+std::string PolicyClient::Input::hash() const {
+    switch (seen) {
+        case InputSeen::unread: return {};
+        case InputSeen::missing: return std::string(kNoInputFound);
+        case InputSeen::yes: break;
     }
+    if (bytes.empty()) return {};  // there is no pointer to a key
+    return fmt::format("{}:{}", wire::sha256_hex(bytes), size);
+}
+
+Task<std::optional<std::string>> PolicyClient::input_hash(std::string context_ptr) {
+    const std::string key(wire::key_of_pointer(context_ptr));
+    if (key.empty()) co_return std::string{};
+    const Input input = co_await load_input(key, clock_.in(kInputTimeout));
+    if (input.seen == InputSeen::unread) co_return std::nullopt;
+    co_return input.hash();
+}
+
+Task<PolicyClient::Input> PolicyClient::load_input(std::string key, MonoTime deadline) {
+    // However large it is: no more of it than policy is shown comes into this process.
+    RedisCommand read{"GETRANGE", key, "0", fmt::format("{}", kInputBytesMax - 1)};
+    auto reply = co_await redis_.command(std::move(read), deadline);
+    if (!reply.applied()) co_return not_loaded(key, reply.failure().detail);
     std::string bytes(reply.value().text());
-    const InputSeen seen = bytes.empty() ? InputSeen::missing : InputSeen::yes;
-    co_return Input{std::move(bytes), seen};
+    if (bytes.empty()) co_return Input{{}, 0, InputSeen::missing};
+    auto size = static_cast<std::int64_t>(bytes.size());
+    if (bytes.size() >= kInputBytesMax) {
+        RedisCommand measure{"STRLEN", key};
+        const auto length = co_await redis_.command(std::move(measure), deadline);
+        if (!length.applied()) co_return not_loaded(key, length.failure().detail);
+        size = std::max(size, length.value().integer_or(0));
+    }
+    co_return Input{std::move(bytes), size, InputSeen::yes};
+}
+
+PolicyClient::Input PolicyClient::not_loaded(const std::string& key, const std::string& error) const {
+    log_.event(LogLevel::warn, "job input not loaded", {{"key", key}, {"error", error}});
+    // What stands there is no text, or is not for a scheduler to read: asking again changes nothing about it.
+    const bool for_good = error.starts_with("WRONGTYPE") || error.starts_with("NOPERM");
+    return {{}, 0, for_good ? InputSeen::missing : InputSeen::unread};
 }
 
 }  // namespace lockstep::engine

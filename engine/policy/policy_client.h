@@ -5,6 +5,7 @@
 
 #include "engine/config/tunables.h"
 #include "engine/policy/circuit_breaker.h"
+#include "engine/policy/recent_calls.h"
 #include "engine/policy/safety_decision.h"
 #include "engine/ports/clock.h"
 #include "engine/ports/kernel.h"
@@ -22,18 +23,24 @@ public:
 
     /// One decision; `unavailable` with the reason when there was no answer in time. The job's input, where its context
     /// pointer leads to one, goes with the question within the same time budget; where it cannot be read policy is asked
-    /// without it, and the decision says so. Nobody is asked while the circuit is open; whoever has read `circuit_keys` a moment
+    /// without it, and the decision says so. A call that runs out of time while others are answered counts for the job and not for the
+    /// circuit. Nobody is asked while the circuit is open; whoever has read `circuit_keys` a moment
     /// ago passes on what they said.
     [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request,
                                              std::optional<CircuitGlimpse> glimpse = {});
+    /// What stands where the pointer leads to, in short; see SafetyDecision::input_hash. Nothing: Redis has given no answer.
+    [[nodiscard]] Task<std::optional<std::string>> input_hash(std::string context_ptr);
     [[nodiscard]] const std::vector<std::string>& circuit_keys() const { return circuit_.watched_keys(); }
 
 private:
     struct Input {
-        std::string bytes;
+        std::string bytes;      // the first ones, as many as policy is shown
+        std::int64_t size = 0;  // of all
         InputSeen seen = InputSeen::yes;
+        [[nodiscard]] std::string hash() const;
     };
     [[nodiscard, gnu::noinline]] Task<Input> load_input(std::string key, MonoTime deadline);
+    [[nodiscard]] Input not_loaded(const std::string& key, const std::string& error) const;
 
     Kernel& kernel_;
     Redis& redis_;
@@ -41,6 +48,7 @@ private:
     Log& log_;
     const Tunables& tunables_;
     CircuitBreaker circuit_;
+    RecentCalls recent_;
 };
 
 }  // namespace lockstep::engine

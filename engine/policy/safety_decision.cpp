@@ -109,10 +109,13 @@ std::vector<std::pair<std::string, std::string>> decision_fields(const SafetyDec
         {"safety_approval_required", decision.approval_required ? "true" : ""},
         {"safety_approval_ref", decision.approval_ref}};
     if (!decision.job_hash.empty()) fields.emplace_back("safety_job_hash", decision.job_hash);
+    if (decision.approval_required) fields.emplace_back(kFieldInputHash, decision.input_hash);
+    if (decision.granted && !decision.input_hash.empty()) fields.emplace_back(kFieldInputHash, decision.input_hash);
     // A human's word changes nothing about what policy has seen.
     if (!decision.granted) {
         fields.emplace_back(kFieldInputUnread, decision.input == InputSeen::yes ? "" : "1");
         fields.emplace_back(kFieldInputMisses, "");
+        if (!decision.own_timeout) fields.emplace_back(kFieldPolicyTimeouts, "");
     }
     if (has_constraints(decision))
         fields.emplace_back("safety_constraints", wire::to_json(decision.answer->constraints()));

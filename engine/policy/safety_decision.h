@@ -34,6 +34,11 @@ enum class InputSeen : std::uint8_t {
 inline constexpr const char* kFieldInputUnread = "ls_input_unread";
 /// How often in a row nothing was found where the job's input should be.
 inline constexpr const char* kFieldInputMisses = "ls_input_misses";
+/// What the job's input was when a human was asked, see SafetyDecision::input_hash.
+inline constexpr const char* kFieldInputHash = "ls_input_hash";
+inline constexpr std::string_view kNoInputFound = "none";
+/// How often in a row judging the job has taken too long.
+inline constexpr const char* kFieldPolicyTimeouts = "ls_policy_timeouts";
 
 struct SafetyDecision {
     SafetyDecision();
@@ -49,9 +54,13 @@ struct SafetyDecision {
     std::string snapshot;
     std::string approval_ref;
     bool approval_required = false;
-    bool granted = false;  // by a human, not by policy
+    bool granted = false;      // by a human, not by policy
+    bool own_timeout = false;  // unavailable: judging this job took too long, while others were judged
     InputSeen input = InputSeen::yes;
     std::string job_hash;  // what an approval will be bound to
+    /// What the input was that a human is asked about (D-33): SHA-256 of the first 2 MiB and the size, or kNoInputFound;
+    /// empty: there is no key of Redis to read, or it could not be read.
+    std::string input_hash;
     /// The kernel's whole answer, for constraints and remediations; null when there was none.
     std::unique_ptr<cap::PolicyCheckResponse> answer;
 };

@@ -21,8 +21,9 @@ namespace lockstep::engine {
 
 /// A gRPC status other than OK.
 struct RpcFailure {
-    int code = 2;  // grpc::StatusCode; 4 = DEADLINE_EXCEEDED, 14 = UNAVAILABLE
+    int code = 2;  // grpc::StatusCode; 14 = UNAVAILABLE
     std::string message;
+    [[nodiscard]] bool out_of_time() const { return code == 4; }
 };
 
 class Kernel {

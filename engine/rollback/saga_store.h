@@ -61,7 +61,7 @@ public:
     /// Makes the effect part of the commit that ends the job. Anything but applied: the commit must not be made now.
     [[nodiscard]] Task<Outcome<Done>> include(SagaEffect effect, Commit& commit);
 
-    /// Sagas whose rollback is owed, the ones that have waited longest first, of each kind at most `limit`. REQUIRES: a limit.
+    /// Sagas whose rollback is owed, the ones that have waited longest first, of each kind `limit` or a few more. REQUIRES: a limit.
     [[nodiscard]] Task<Outcome<std::vector<SagaName>>> pending(std::int64_t limit);
     /// Takes the lock and looks. *unknown*: the lock may be ours. Here and below, a lease with an empty token stands for going
     /// without a lock; the last step ends it.

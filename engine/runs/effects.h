@@ -52,8 +52,15 @@ struct RunEffects {
     bool reopened = false;                    // it had ended, and goes on
     bool changed = false;                     // the document is another one than was read
     std::size_t begun = 0;                    // steps and children that this pass has begun
+    std::size_t begun_bytes = 0;              // of their messages and inputs
     bool unfinished = false;                  // more could begin: another pass goes on
     std::string wake;                         // a run that waits for this one's end; empty: none
+};
+
+/// What there is about a job under some id; empty: it is gone.
+struct RecordedJob {
+    std::string tenant, topic;
+    std::string request;  // as it is stored, JSON
 };
 
 /// How a job of the run has ended, as its record in the store says.
@@ -64,6 +71,7 @@ struct JobEnd {
     std::string result_ptr;  // as the scheduler has stored it (H-18)
     std::string reason;
     std::optional<nlohmann::json> output;  // what the pointer leads to, decoded; nothing: not there, or too large
+    RecordedJob recorded;
 };
 
 /// States of the child runs that a run waits for, by their ids.

@@ -10,6 +10,10 @@ std::string run_job_id(std::string_view run, std::string_view step, std::int64_t
     return fmt::format("{}:{}@{}", run, step, attempt);
 }
 
+std::string taken_id_text(std::string_view job) {
+    return fmt::format("job_id_taken: another job than the step's is recorded under the id {}", job);
+}
+
 std::optional<RunJob> parse_run_job(std::string_view job) {
     const std::size_t colon = job.find(':');
     const std::size_t at = job.rfind('@');

@@ -15,6 +15,8 @@ struct RunJob {
 };
 
 [[nodiscard]] std::string run_job_id(std::string_view run, std::string_view step, std::int64_t attempt);
+/// Why a step fails whose job another one stands in the way of.
+[[nodiscard]] std::string taken_id_text(std::string_view job);
 /// Nothing for the id of a job that no run has.
 [[nodiscard]] std::optional<RunJob> parse_run_job(std::string_view job);
 

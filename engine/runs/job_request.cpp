@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/runs/job_names.h"
+#include "engine/runtime/invariant.h"
+#include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -129,13 +131,58 @@ std::string write(const json& value) { return value.dump(-1, ' ', false, json::e
 
 }  // namespace
 
+namespace {
+
+std::string topic_of(const StepAttempt& attempt) {
+    if (attempt.step.type == StepType::approval) return std::string(wire::kTopicApprovalGate);
+    return attempt.step.topic.empty() ? "job.workflow." + attempt.workflow.id : attempt.step.topic;
+}
+
+/// Nothing where it is gone, or cannot be read.
+std::optional<cap::JobRequest> request_in(const RecordedJob& recorded) {
+    if (recorded.request.empty()) return std::nullopt;
+    auto request = wire::from_json<cap::JobRequest>(recorded.request);
+    return request ? std::optional(std::move(*request)) : std::nullopt;
+}
+
+bool agree(std::string_view tenant, std::string_view topic, const RecordedJob& recorded,
+           const std::optional<cap::JobRequest>& request) {
+    if (request)
+        return wire::tenant_or_default(tenant) == wire::tenant_of(*request) &&
+               wire::trim(topic) == wire::trim(request->topic());
+    return (recorded.tenant.empty() || wire::tenant_or_default(tenant) == wire::tenant_or_default(recorded.tenant)) &&
+           (recorded.topic.empty() || wire::trim(topic) == wire::trim(recorded.topic));
+}
+
+}  // namespace
+
+bool is_same_job(const Submission& submission, const RecordedJob& recorded) {
+    auto packet = wire::decode(submission.packet);
+    INVARIANT(packet && packet->has_job_request(), "job {} is submitted as something else", submission.job);
+    cap::JobRequest& own = *packet->mutable_job_request();
+    wire::trim_identity(own);
+    const auto request = request_in(recorded);
+    return agree(wire::tenant_of(own), own.topic(), recorded, request) &&
+           (!request || wire::job_hash(own) == wire::job_hash(*request));
+}
+
+bool may_be_job_of(const StepAttempt& attempt, const RecordedJob& recorded) {
+    const auto request = request_in(recorded);
+    const auto says = [&request](const char* label, std::string_view value) {
+        const auto found = request->labels().find(label);
+        return found == request->labels().end() || found->second == value;
+    };
+    return agree(attempt.run.org(), topic_of(attempt), recorded, request) &&
+           (!request || (says("run_id", attempt.run.id()) && says("step_id", attempt.key)));
+}
+
 std::string context_key(std::string_view job) { return fmt::format("ctx:{}", job); }
 
 tl::expected<Submission, std::string> worker_job(const StepAttempt& attempt, const json& payload,
                                                  std::uint64_t packet_bytes) {
     cap::JobRequest request = request_of(attempt);
     const StepDefinition& step = attempt.step;
-    request.set_topic(step.topic.empty() ? "job.workflow." + attempt.workflow.id : step.topic);
+    request.set_topic(topic_of(attempt));
     if (!step.worker_id.empty()) {
         request.set_adapter_id(step.worker_id);
         (*request.mutable_labels())["worker_id"] = step.worker_id;
@@ -158,7 +205,7 @@ tl::expected<Submission, std::string> worker_job(const StepAttempt& attempt, con
 tl::expected<Submission, std::string> gate_job(const StepAttempt& attempt, const json& decision,
                                                std::uint64_t packet_bytes) {
     cap::JobRequest request = request_of(attempt);
-    request.set_topic(std::string(wire::kTopicApprovalGate));
+    request.set_topic(topic_of(attempt));
     request.set_priority(cap::JOB_PRIORITY_INTERACTIVE);
     (*request.mutable_labels())["gate_type"] = "workflow_approval";
     request.mutable_meta()->set_idempotency_key(

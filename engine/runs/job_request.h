@@ -41,6 +41,12 @@ struct StepAttempt {
 /// The gate of an approval step; `decision` is what the human is shown. The error: as of a worker's job.
 [[nodiscard]] tl::expected<Submission, std::string> gate_job(const StepAttempt& attempt, const nlohmann::json& decision,
                                                              std::uint64_t packet_bytes = 0);
+/// Whether a job that is recorded under the id of this one is this one (D-29): of the same tenant, topic and content. What is gone
+/// agrees.
+[[nodiscard]] bool is_same_job(const Submission& submission, const RecordedJob& recorded);
+/// Whether a job that is recorded under the id of the step's may be the step's: tenant and topic agree, and the labels that name run
+/// and step, where there are any.
+[[nodiscard]] bool may_be_job_of(const StepAttempt& attempt, const RecordedJob& recorded);
 /// What a notify step tells on `sys.workflow.event`: bytes of a packet.
 [[nodiscard]] std::string alert_packet(const StepAttempt& attempt, const nlohmann::json& payload);
 

@@ -107,7 +107,8 @@ bool RunPass::may_begin_another() {
     constexpr std::size_t kBetweenQuestions = 16;
     const bool asks = effects_.begun > 0 && effects_.begun % kBetweenQuestions == 0 && limits_.is_time_up != nullptr;
     if (asks && limits_.is_time_up()) is_time_up_ = true;
-    if (is_time_up_ || effects_.begun >= std::max<std::size_t>(limits_.steps_at_once, 1)) {
+    if (is_time_up_ || effects_.begun >= std::max<std::size_t>(limits_.steps_at_once, 1) ||
+        effects_.begun_bytes >= limits_.bytes_at_once) {
         effects_.unfinished = true;
         return false;
     }
@@ -366,8 +367,11 @@ RunPass::Evaluated RunPass::evaluate(const std::string& expression, const json& 
 
 RunPass::Evaluated RunPass::payload_of(const StepDefinition& step, const StepRun& record, const json& more) {
     json payload;
-    if (!step.input.is_object() || step.input.empty()) {
-        payload = run_.member("input");
+    const bool has_none = !step.input.is_object() || step.input.empty();
+    // Of many items each would have a copy of the whole: a step that needs some of it names it in its input.
+    const bool of_an_item = has_none && !step.for_each.empty();
+    if (has_none) {
+        if (!of_an_item) payload = run_.member("input");
     } else {
         const auto filled =
             with_scope(more, [&](const json& scope) { return fill_template(step.input, scope, limits_.expressions); });
@@ -376,7 +380,8 @@ RunPass::Evaluated RunPass::payload_of(const StepDefinition& step, const StepRun
     }
     if (payload.is_null()) payload = json::object();
     if (record.has_input_error() && payload.is_object()) payload["error"] = at_path(record.member("input"), "error");
-    if (const std::string mistake = mistake_by(step.input_schema, payload); !mistake.empty())
+    const json& judged = of_an_item ? run_.member("input") : payload;
+    if (const std::string mistake = mistake_by(step.input_schema, judged); !mistake.empty())
         return {{}, "input: " + mistake};
     return {std::move(payload), {}};
 }

@@ -7,7 +7,8 @@
 // 3. The same document, definition, instant and facts give the same decisions: whoever comes next decides the same.
 // 4. Its work is linear in the steps, their names of each other and the records that there are, in whatever order they stand: a step is
 //    looked at again only when something that it waits for has ended.
-// 5. A pass begins at least one step that can begin, and at most `RunLimits::steps_at_once`; what it has left, the next one begins.
+// 5. A pass begins at least one step that can begin, and no more once `RunLimits::steps_at_once` or `bytes_at_once` are reached; what
+//    it has left, the next one begins.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tl/expected.hpp>
 #include <vector>
 
 #include "engine/expression/expression.h"
@@ -31,10 +34,14 @@ struct RunLimits {
     ExpressionLimits expressions;
     /// Steps and children that one pass begins.
     std::size_t steps_at_once = 500;
+    /// Bytes of messages and inputs from which on one pass begins no more.
+    std::size_t bytes_at_once = 4'194'304;
     /// Asked now and then between two of them: no more are begun when it says yes. Empty: there is always time.
     std::function<bool()> is_time_up{};
     /// Bytes of a message that the servers take; 0: not known.
     std::uint64_t packet_bytes = 0;
+    /// Ids under which other jobs than the run's are recorded: no step begins with one.
+    std::set<std::string> taken_jobs{};
 };
 
 class RunPass {
@@ -120,6 +127,9 @@ private:
     // Kinds of steps (step_kinds.cpp, step_children.cpp).
     void begin_job(const StepDefinition& step, StepRun& record);
     void begin_gate(const StepDefinition& step, StepRun& record);
+    /// False: the step has failed, since no scheduler would take its job, or another job is recorded under the id.
+    bool submit(const StepDefinition& step, StepRun& record, tl::expected<Submission, std::string> job,
+                std::string_view event);
     void delay(const StepDefinition& step, StepRun& record);
     void decide(const StepDefinition& step, StepRun& record);
     void notify(const StepDefinition& step, StepRun& record);
@@ -158,7 +168,8 @@ private:
     // Ends of steps (step_ends.cpp).
     void succeed(const StepDefinition& step, StepRun& record, nlohmann::json output,
                  const std::string& result_ptr = {});
-    void fail(const StepDefinition& step, StepRun& record, StepStatus status, const std::string& message);
+    void fail(const StepDefinition& step, StepRun& record, StepStatus status, const std::string& message,
+              std::string_view code = {});
     /// Tries it again after its pause, or fails.
     void fail_or_retry(const StepDefinition& step, StepRun& record, StepStatus status, const std::string& message);
     void cancel_step(StepRun& record, StepStatus status, const std::string& reason);
@@ -168,7 +179,7 @@ private:
     void leave_out_branches(const StepDefinition& choice);
 
     [[nodiscard]] Evaluated evaluate(const std::string& expression, const nlohmann::json& more = {});
-    /// The step's input with its templates filled in; the run's input where the step has none.
+    /// The step's input with its templates filled in; where the step has none, the run's input, and for one of many items nothing.
     [[nodiscard]] Evaluated payload_of(const StepDefinition& step, const StepRun& record,
                                        const nlohmann::json& more = {});
     /// Calls `use` with what expressions see: the run's scope, and `more` beside it.
@@ -241,6 +252,8 @@ struct DueTime {
 inline constexpr std::string_view kNotTaken = "switch_branch_not_taken";
 /// `error.code` of a step that has failed fatally: its run is undone.
 inline constexpr std::string_view kFatal = "failed_fatal";
+/// `error.code` of a step under whose job's id another job is recorded (D-29).
+inline constexpr std::string_view kJobIdTaken = "job_id_taken";
 /// `error.code` of a step whose handler another one's failure has used (D-22).
 inline constexpr std::string_view kHandlerUsed = "handler_used";
 

@@ -318,6 +318,36 @@ TEST(RunPass, AnItemEachWithALimitAtATime) {
     EXPECT_EQ(run.run.step("each").member("children").size(), 3u);
 }
 
+TEST(RunPass, AnItemOfAStepWithoutInputHasNoCopyOfTheRuns) {
+    TestRun run(
+        {{"each", worker({{"for_each", "input.list"}, {"input_schema", {{"required", {"list"}}}}})}, {"one", worker()}},
+        {{"list", {1, 2}}, {"ballast", std::string(100'000, 'x')}});
+    run.advance();
+    EXPECT_EQ(run.payload_of("each[1]"), json({{"item", 2}}));
+    EXPECT_EQ(run.payload_of("one"), run.run.member("input"));
+}
+
+// A run that a gateway has stored with a large input over many items once took gigabytes in one visit.
+TEST(RunPass, APassBeginsAsManyLargeJobsAsItsBytesAllow) {
+    json list = json::array();
+    for (int n = 0; n < 100; ++n) list.push_back(n);
+    TestRun run({{"each", worker({{"for_each", "input.list"}, {"input", {{"all", "${input.ballast}"}}}})}},
+                {{"list", list}, {"ballast", std::string(200'000, 'x')}});
+    std::size_t begun = 0;
+    int passes = 0;
+    do {
+        run.advance();
+        ++passes;
+        begun += run.effects.submissions.size();
+        std::size_t bytes = 0;
+        for (const Submission& job : run.effects.submissions) bytes += job.packet.size() + job.context.size();
+        EXPECT_LT(bytes, run.limits.bytes_at_once + 300'000);
+        EXPECT_FALSE(run.effects.submissions.empty()) << "each begins one at least";
+    } while (run.effects.unfinished && passes < 100);
+    EXPECT_EQ(begun, 100u);
+    EXPECT_EQ(passes, 5);
+}
+
 TEST(RunPass, AnItemThatFailsEndsTheOthers) {
     TestRun run({{"each", worker({{"for_each", "input.list"}})}}, {{"list", {1, 2, 3}}});
     run.advance();
@@ -680,7 +710,8 @@ TEST(RunPass, PlanningIsLinearInWhatManyStepsWaitForAndInTheChildrenOfOne) {
 TEST(RunPass, PlanningIsLinearInTenThousandRecordsOfItems) {
     constexpr std::size_t kRecords = 10'000;
     json steps = json::object(), items = json::array();
-    for (int n = 0; n < 10; ++n) steps[numbered(n)] = worker({{"for_each", "input.list"}, {"input", {{"n", "${item}"}}}});
+    for (int n = 0; n < 10; ++n)
+        steps[numbered(n)] = worker({{"for_each", "input.list"}, {"input", {{"n", "${item}"}}}});
     for (int n = 0; n < 1'000; ++n) items.push_back(n);
     TestRun run(std::move(steps), {{"list", items}});
     const int passes = advance_all(run);

@@ -103,7 +103,11 @@ void StepRun::set_next_attempt_at(std::optional<WallTime> at) {
         erase("next_attempt_at");
 }
 
-void StepRun::set_error(std::string message) { set("error", json{{"message", std::move(message)}}); }
+void StepRun::set_error(std::string message, std::string_view code) {
+    json error{{"message", std::move(message)}};
+    if (!code.empty()) error["code"] = code;
+    set("error", std::move(error));
+}
 void StepRun::set(std::string_view name, json value) { (*object_)[std::string(name)] = std::move(value); }
 void StepRun::erase(std::string_view name) { object_->erase(std::string(name)); }
 

@@ -66,7 +66,8 @@ public:
     void end(StepStatus status, WallTime at);
     void set_job_id(std::string job);
     void set_next_attempt_at(std::optional<WallTime> at);
-    void set_error(std::string message);
+    /// An empty code: none.
+    void set_error(std::string message, std::string_view code = {});
     void set(std::string_view name, nlohmann::json value);
     void erase(std::string_view name);
 

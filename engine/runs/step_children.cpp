@@ -104,11 +104,7 @@ void RunPass::begin_child_job(const StepDefinition& step, const std::string& key
     if (payload.value.is_object()) payload.value["item"] = item;
     record.begin(StepStatus::running, at_);
     const StepAttempt attempt{workflow_, step, run_, key, record.attempts(), ItemOf{index, item}, at_};
-    auto submission = worker_job(attempt, payload.value, limits_.packet_bytes);
-    if (!submission) return fail(step, record, StepStatus::failed, submission.error());
-    record.set_job_id(submission->job);
-    tell("step_dispatched", &record);
-    effects_.submissions.push_back(std::move(*submission));
+    submit(step, record, worker_job(attempt, payload.value, limits_.packet_bytes), "step_dispatched");
     effects_.changed = true;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/runs/job_names.h"
+#include "engine/runs/job_request.h"
 #include "engine/runs/pass.h"
 #include "engine/runs/schema_check.h"
 
@@ -43,6 +44,9 @@ void RunPass::take_end(const JobEnd& end) {
     if (!record || step == nullptr || record->job_id() != end.job) return;
     if (record->status() != StepStatus::running && record->status() != StepStatus::waiting) return;
     effects_.changed = true;
+    const StepAttempt attempt{workflow_, *step, run_, job->step, job->attempt, std::nullopt, at_};
+    if (!may_be_job_of(attempt, end.recorded))
+        return fail(*step, *record, StepStatus::failed, taken_id_text(end.job), kJobIdTaken);
     const StepStatus status = step_status_of(end.state);
     if (status == StepStatus::succeeded) {
         json output = end.output.value_or(json{});
@@ -56,8 +60,7 @@ void RunPass::take_end(const JobEnd& end) {
     if (may_be_tried_again(end))
         fail_or_retry(*step, *record, status, message);
     else
-        fail(*step, *record, status, message);
-    if (end.fatal) record->set("error", json{{"message", message}, {"code", kFatal}});
+        fail(*step, *record, status, message, end.fatal ? kFatal : std::string_view{});
 }
 
 void RunPass::approve(const std::string& id, bool approved, const std::string& by) {
@@ -97,9 +100,10 @@ void RunPass::succeed(const StepDefinition& step, StepRun& record, json output, 
     ended(step.id);
 }
 
-void RunPass::fail(const StepDefinition&, StepRun& record, StepStatus status, const std::string& message) {
+void RunPass::fail(const StepDefinition&, StepRun& record, StepStatus status, const std::string& message,
+                   std::string_view code) {
     record.end(status, at_);
-    record.set_error(message);
+    record.set_error(message, code);
     effects_.changed = true;
     tell("step_failed", &record, message);
     ended(record.key());

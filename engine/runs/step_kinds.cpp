@@ -51,12 +51,9 @@ void RunPass::begin_job(const StepDefinition& step, StepRun& record) {
     if (!payload.error.empty()) return fail(step, record, StepStatus::failed, payload.error);
     record.begin(StepStatus::running, at_);
     const StepAttempt attempt{workflow_, step, run_, record.key(), record.attempts(), std::nullopt, at_};
-    auto submission = worker_job(attempt, payload.value, limits_.packet_bytes);
-    if (!submission) return fail(step, record, StepStatus::failed, submission.error());
-    record.set_job_id(submission->job);
-    if (!step.input.is_null()) record.set("input", std::move(payload.value));
-    tell("step_dispatched", &record);
-    effects_.submissions.push_back(std::move(*submission));
+    const bool begins =
+        submit(step, record, worker_job(attempt, payload.value, limits_.packet_bytes), "step_dispatched");
+    if (begins && !step.input.is_null()) record.set("input", std::move(payload.value));
 }
 
 void RunPass::begin_gate(const StepDefinition& step, StepRun& record) {
@@ -64,11 +61,22 @@ void RunPass::begin_gate(const StepDefinition& step, StepRun& record) {
     if (!decision.error.empty()) return fail(step, record, StepStatus::failed, decision.error);
     record.begin(StepStatus::waiting, at_);
     const StepAttempt attempt{workflow_, step, run_, record.key(), record.attempts(), std::nullopt, at_};
-    auto submission = gate_job(attempt, decision.value, limits_.packet_bytes);
-    if (!submission) return fail(step, record, StepStatus::failed, submission.error());
-    record.set_job_id(submission->job);
-    tell("step_waiting", &record);
-    effects_.submissions.push_back(std::move(*submission));
+    submit(step, record, gate_job(attempt, decision.value, limits_.packet_bytes), "step_waiting");
+}
+
+bool RunPass::submit(const StepDefinition& step, StepRun& record, tl::expected<Submission, std::string> job,
+                     std::string_view event) {
+    const bool taken = job && limits_.taken_jobs.contains(job->job);
+    if (!job || taken) {
+        fail(step, record, StepStatus::failed, taken ? taken_id_text(job->job) : job.error(),
+             taken ? kJobIdTaken : std::string_view{});
+        return false;
+    }
+    record.set_job_id(job->job);
+    tell(event, &record);
+    effects_.begun_bytes += job->packet.size() + job->context.size();
+    effects_.submissions.push_back(std::move(*job));
+    return true;
 }
 
 void RunPass::delay(const StepDefinition& step, StepRun& record) {

@@ -43,7 +43,8 @@ Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request
                       kFieldLabelBeforeQuestion,
                       "safety_rule_id",
                       "safety_snapshot",
-                      "safety_constraints"};
+                      "safety_constraints",
+                      kFieldInputHash};
     const auto record = co_await replica.ports.redis.command(std::move(read),
                                                              replica.ports.clock.in(replica.tunables.store_op_timeout));
     if (!record.applied()) co_return record.failure_as<Grant>();
@@ -60,13 +61,13 @@ Task<Outcome<Grant>> read_grant(Replica& replica, const cap::JobRequest& request
         replica.ports.log.reached("approval_label_ignored");
         replica.ports.log.event(LogLevel::warn, "approval label ignored: it does not match what was to be approved",
                                 {{"job_id", request.job_id()}});
-        co_return Grant{std::nullopt, hash_asked};
+        co_return Grant{std::nullopt, {}, hash_asked};
     }
     SafetyDecision decision(Decision::allow, "approval granted");
     decision.granted = true;
     decision.job_hash = hash;
     carry_over(facts.at(3), facts.at(4), facts.at(5), decision);
-    co_return Grant{std::move(decision), hash_asked};
+    co_return Grant{std::move(decision), std::string(facts.at(6).text()), hash_asked};
 }
 
 Task<Disposition> complete_gate(Replica& replica, JobLease& lease, std::string trace_id, SafetyDecision decision,

@@ -16,6 +16,7 @@ inline constexpr const char* kFieldLabelBeforeQuestion = "ls_label_before_questi
 
 struct Grant {
     std::optional<SafetyDecision> decision;  // approved, with the constraints that policy set when it asked
+    std::string input_hash;                  // what the input was then; empty: not known
     bool asked_before = false;               // a human has been asked about exactly this request
 };
 

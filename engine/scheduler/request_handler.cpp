@@ -2,17 +2,20 @@
 
 #include <fmt/core.h>
 
+#include <array>
+
 #include "engine/runtime/invariant.h"
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
+#include "engine/scheduler/pointers.h"
 #include "engine/store/delays.h"
 #include "engine/store/lock_wait.h"
 #include "engine/wire/grant.h"
-#include "engine/wire/input_pointer.h"
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -28,6 +31,8 @@ constexpr Duration kDueSoon = std::chrono::milliseconds{20};
 /// How often a job whose input is not found is tried again before it is denied: over fifteen seconds in all, in which whoever
 /// stores the input after the job has time to do so (D-09).
 constexpr std::int64_t kInputTries = 3;
+/// Between the calls about a job that policy takes too long for; after the call behind the last one it is denied.
+constexpr std::array<Duration, 2> kDelaysOfTimeouts{std::chrono::seconds{5}, std::chrono::seconds{30}};
 static_assert(kInputTries * kInputRetryDelay >= std::chrono::seconds{15});
 
 /// Equal but for fields that the JSON form cannot carry.
@@ -89,7 +94,8 @@ Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string t
     const JobFacts facts = taken.applied() ? std::move(*taken.value()) : JobFacts{};
     note_state_read(request.topic(), true);
     if (facts.handled_before) co_return Disposition::done();
-    if (facts.refused) co_return drop(request, wire::tenant_conflict(request).value_or("the job is another tenant's"));
+    if (!facts.refused.empty())
+        co_return drop(request, wire::tenant_conflict(request).value_or(std::string(facts.refused)));
     Disposition disposition = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
     if (lease.lost() && disposition.kind == Disposition::Kind::done)
         disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
@@ -123,6 +129,7 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
         if (conflict) replica_.ports.log.reached("two_tenants_in_store");
         co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
     }
+    if (const auto ended = co_await refuse_foreign_input(lease, job)) co_return *ended;
     if (const auto ended = co_await record_stored_limits(lease, job)) co_return *ended;
     set_marks_aside(job);
     if (job.trace_id.empty()) job.trace_id = job.facts.trace_id;
@@ -190,8 +197,14 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Take
             disposition = Disposition::hand_back(replica_.tunables.retry_delay_store);
             co_return std::nullopt;
         }
-        if (grant.value().decision) co_return std::move(grant.value().decision);
-        if (grant.value().asked_before && job.facts.state == JobState::approval_required) {
+        if (grant.value().decision) {
+            const auto stands = co_await stands_for_input(job, grant.value());
+            if (!stands) {
+                disposition = Disposition::hand_back(replica_.tunables.retry_delay_store);
+                co_return std::nullopt;
+            }
+            if (*stands) co_return std::move(grant.value().decision);
+        } else if (grant.value().asked_before && job.facts.state == JobState::approval_required) {
             replica_.ports.log.reached("question_still_open");
             disposition = Disposition::nothing_to_do();
             co_return std::nullopt;
@@ -209,6 +222,21 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Take
     job.asked = replica_.ports.clock.monotonic();
     SafetyDecision decision = co_await replica_.policy.check(job.request, job.along.circuit(job.facts));
     co_return std::optional<SafetyDecision>(std::move(decision));
+}
+
+Task<std::optional<bool>> RequestHandler::stands_for_input(const Taken& job, Grant& grant) {
+    auto input = co_await replica_.policy.input_hash(job.request.context_ptr());
+    if (!input) co_return std::nullopt;
+    // What is gone has not been exchanged (D-09).
+    const bool same = grant.input_hash.empty() || *input == kNoInputFound || grant.input_hash == *input;
+    if (!same) {
+        replica_.ports.log.reached("input_changed_after_approval");
+        replica_.ports.log.event(LogLevel::warn, "approval set aside: the job's input is not the one that was approved",
+                                 {{"job_id", job.request.job_id()}});
+    }
+    // A gateway has asked, and has not written down about what: from here on this is it.
+    if (grant.input_hash.empty()) grant.decision->input_hash = std::move(*input);
+    co_return same;
 }
 
 std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
@@ -287,12 +315,12 @@ Task<Disposition> RequestHandler::ask_for_approval(JobLease& lease, const Taken&
 }
 
 Task<Disposition> RequestHandler::postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
-                                           std::int64_t input_misses) {
+                                           Streak streak) {
     Commit commit;
     commit.release_lock = true;
     commit.decision_json = decision_record(decision);
     commit.fields = decision_fields(decision);
-    if (input_misses > 0) commit.fields.emplace_back(kFieldInputMisses, fmt::format("{}", input_misses));
+    if (streak.field != nullptr) commit.fields.emplace_back(streak.field, fmt::format("{}", streak.count));
     commit.next_attempt = delay;
     const auto noted = co_await replica_.store.commit(lease, std::move(commit));
     if (!noted.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
@@ -322,20 +350,22 @@ Task<std::optional<Disposition>> RequestHandler::hold_for_input(JobLease& lease,
     }
     if (missing && job.facts.input_misses >= kInputTries) {
         const std::string reason = fmt::format("policy has to see the job's input, and nothing can be read at {}",
-                                               wire::input_key(job.request.context_ptr()));
+                                               wire::key_of_pointer(job.request.context_ptr()));
         const SafetyDecision denial(Decision::deny, reason);
         DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_DENIED, reason, "input_unreadable"};
         co_return co_await end_job(lease, JobState::denied, std::move(letter), &denial);
     }
     const SafetyDecision none(Decision::unavailable,
                               missing ? "the job's input was not found" : "the job's input could not be read");
-    if (missing) co_return co_await postpone(lease, none, kInputRetryDelay, job.facts.input_misses + 1);
+    if (missing)
+        co_return co_await postpone(lease, none, kInputRetryDelay, {kFieldInputMisses, job.facts.input_misses + 1});
     co_return co_await postpone(lease, none, replica_.tunables.safety_unavailable_delay);
 }
 
 Task<Disposition> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
     const std::string topic = job.request.topic();
     replica_.ports.metrics.add(Metric::safety_unavailable, {topic});
+    if (decision.own_timeout) co_return co_await timed_out(lease, job, std::move(decision));
     if (replica_.tunables.policy_check_fail_mode != "open" || wire::is_approval_gate(topic))
         co_return co_await postpone(lease, decision, replica_.tunables.safety_unavailable_delay);
     replica_.ports.metrics.add(Metric::input_fail_open, {topic});
@@ -349,6 +379,22 @@ Task<Disposition> RequestHandler::unavailable(JobLease& lease, Taken job, Safety
     labels[wire::kLabelBypassed] = "true";
     labels[wire::kLabelBypassReason] = decision.reason;
     co_return co_await dispatch(lease, job, std::move(decision));
+}
+
+Task<Disposition> RequestHandler::timed_out(JobLease& lease, const Taken& job, SafetyDecision decision) {
+    replica_.ports.log.reached("policy_timeout_of_one_job");
+    const auto before = static_cast<std::size_t>(job.facts.policy_timeouts);
+    if (before < kDelaysOfTimeouts.size())
+        co_return co_await postpone(lease, decision, kDelaysOfTimeouts[before],
+                                    {kFieldPolicyTimeouts, job.facts.policy_timeouts + 1});
+    decision.decision = Decision::deny;
+    decision.reason = fmt::format(
+        "policy did not come to an end about this job in {} calls of {} each, while it answered about others",
+        before + 1, format_duration(replica_.tunables.safety_timeout));
+    DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_DENIED, decision.reason,
+                      "safety_timeout"};
+    replica_.ports.metrics.add(Metric::safety_denied, {job.request.topic()});
+    co_return co_await end_job(lease, JobState::denied, std::move(letter), &decision);
 }
 
 Task<Disposition> RequestHandler::dispatch(JobLease& lease, Taken job, SafetyDecision decision) {
@@ -422,6 +468,18 @@ Task<std::optional<Disposition>> RequestHandler::record_stored_limits(JobLease& 
         case Committed::Kind::ok: break;
     }
     co_return std::nullopt;
+}
+
+Task<std::optional<Disposition>> RequestHandler::refuse_foreign_input(JobLease& lease, const Taken& job) {
+    const std::string& pointer = job.request.context_ptr();
+    const auto may = co_await may_point(replica_, pointer, lease.job(), std::string(wire::tenant_of(job.request)));
+    if (!may.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    if (may.value()) co_return std::nullopt;
+    replica_.ports.log.reached("pointer_refused");
+    replica_.ports.metrics.add(Metric::validation_rejections);
+    DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED,
+                      fmt::format("context_ptr {}: {}", pointer, kMayNotPoint), "invalid_request"};
+    co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
 }
 
 Disposition RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {

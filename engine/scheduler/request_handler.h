@@ -5,6 +5,7 @@
 #include "engine/bus/disposition.h"
 #include "engine/policy/waiting_answers.h"
 #include "engine/reconcile/pending_replayer.h"
+#include "engine/scheduler/approval.h"
 #include "engine/scheduler/dispatch.h"
 #include "engine/scheduler/read_along.h"
 #include "engine/scheduler/replica.h"
@@ -51,6 +52,9 @@ private:
     /// and no fail mode of policy may let the job through for it. Or when a human has been asked just this and has not
     /// answered: a label of the submitter's own is no reason to ask policy again and again (H-06).
     [[nodiscard]] Task<std::optional<SafetyDecision>> decide(JobLease& lease, Taken& job, Disposition& disposition);
+    /// Whether the job's input is still the one that the human was asked about (D-33). Nothing: Redis has given no answer. `grant` outlives
+    /// the call.
+    [[nodiscard]] Task<std::optional<bool>> stands_for_input(const Taken& job, Grant& grant);
     /// What policy has said a moment ago, when the job had to wait for a slot that it has now.
     [[nodiscard]] std::optional<SafetyDecision> kept_answer(Taken& job);
     /// A submission of a job that has ended badly comes again: its dead letter is written if somebody has left it out, and
@@ -62,9 +66,16 @@ private:
                                                            const SafetyDecision* decision);
     [[nodiscard, gnu::noinline]] Task<Disposition> ask_for_approval(JobLease& lease, const Taken& job,
                                                                     SafetyDecision decision);
-    /// `input_misses`: how often in a row its input was not found; 0: that is not why.
+    /// What has gone wrong so often in a row, in a field of the job hash.
+    struct Streak {
+        const char* field;  // null: nothing has
+        std::int64_t count;
+    };
     [[nodiscard, gnu::noinline]] Task<Disposition> postpone(JobLease& lease, const SafetyDecision& decision,
-                                                            Duration delay, std::int64_t input_misses = 0);
+                                                            Duration delay, Streak streak = {});
+    /// Judging the job takes too long again and again: policy has not let it through, and no fail mode does (D-32).
+    [[nodiscard, gnu::noinline]] Task<Disposition> timed_out(JobLease& lease, const Taken& job,
+                                                             SafetyDecision decision);
     /// What becomes of a job that policy would let go on and whose input it was not shown (D-09). Nothing: it
     /// goes on, marked where need be.
     [[nodiscard]] Task<std::optional<Disposition>> hold_for_input(JobLease& lease, const Taken& job,
@@ -82,6 +93,9 @@ private:
                                                                                        const Taken& job);
     /// Whether requests have to name one tenant.
     [[nodiscard]] bool one_tenant() const { return replica_.mechanisms.on(Mechanism::tenant_rule); }
+    /// Ends a job whose input would be data that it may not see. Nothing: the job goes on.
+    [[nodiscard, gnu::noinline]] Task<std::optional<Disposition>> refuse_foreign_input(JobLease& lease,
+                                                                                       const Taken& job);
     /// The request is gone, as if it had never come.
     [[nodiscard]] Disposition drop(const cap::JobRequest& request, std::string_view reason);
     /// Takes off what only policy writes. Its hash, by which a human's approval is found again, is that of what was submitted.

@@ -5,6 +5,7 @@
 #include "engine/announce/output_audit.h"
 #include "engine/runtime/invariant.h"
 #include "engine/saga/effect.h"
+#include "engine/scheduler/pointers.h"
 #include "engine/store/lock_wait.h"
 #include "engine/wire/error_codes.h"
 #include "engine/wire/messages.h"
@@ -96,7 +97,7 @@ Task<Disposition> ResultHandler::handle(cap::JobResult result, StreamSequence se
     co_return disposition;
 }
 
-Task<Disposition> ResultHandler::under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts) {
+Task<Disposition> ResultHandler::under_lock(JobLease& lease, cap::JobResult& result, const JobFacts& facts) {
     if (!may_end(result, facts)) co_return Disposition::done();
     SagaPlan saga = plan_saga(result.status(), facts.stored_request);
     if (!saga.problem.empty())
@@ -108,7 +109,12 @@ Task<Disposition> ResultHandler::under_lock(JobLease& lease, const cap::JobResul
     }
     OutputPassage output;
     if (state_of_result(result.status()) == JobState::succeeded) {
-        output = co_await gate_.judge(result, facts);
+        const auto may = co_await may_point(replica_, result.result_ptr(), lease.job(), facts.tenant);
+        if (!may.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+        if (may.value())
+            output = co_await gate_.judge(result, facts);
+        else
+            refuse_output(result, facts, output);
         if (!lease.usable()) {
             if (replica_.tunables.output_policy_enabled) replica_.ports.log.reached("output_check_outlived_lock");
             co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
@@ -179,6 +185,23 @@ bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts)
                               {"from", facts.state ? to_string(*facts.state) : "unknown job"},
                               {"to", to_string(target)}});
     return false;
+}
+
+void ResultHandler::refuse_output(cap::JobResult& result, const JobFacts& facts, OutputPassage& output) {
+    replica_.ports.log.reached("pointer_refused");
+    const std::string reason = fmt::format("result_ptr {}: {}", result.result_ptr(), kMayNotPoint);
+    if (replica_.tunables.output_policy_enabled) {
+        output.verdict.emplace();
+        output.verdict->decision = OutputDecision::quarantine;
+        output.verdict->reason = reason;
+        output.verdict->original_ptr = result.result_ptr();
+        count_verdict(replica_, *output.verdict, facts.topic);
+    } else {
+        result.set_status(cap::JOB_STATUS_FAILED);
+        result.set_error_code("invalid_result_pointer");
+        result.set_error_message(reason);
+    }
+    result.clear_result_ptr();
 }
 
 void ResultHandler::refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason) {

@@ -25,7 +25,9 @@ public:
     [[nodiscard]] Task<Disposition> handle(cap::JobResult result, StreamSequence sequence, MessageMarks* message);
 
 private:
-    [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, const cap::JobResult& result, const JobFacts& facts);
+    [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, cap::JobResult& result, const JobFacts& facts);
+    /// An output that is not the job's to point to (D-30) is withheld, or where nobody asks output policy the job fails.
+    void refuse_output(cap::JobResult& result, const JobFacts& facts, OutputPassage& output);
     /// Whether the result may end a job that is in this state. One that is not believed (D-05) is counted.
     [[nodiscard]] bool may_end(const cap::JobResult& result, const JobFacts& facts);
     void refuse(const cap::JobResult& result, const JobFacts& facts, std::string_view reason);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 
+#include "engine/config/bounded_json.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/runtime/span.h"
@@ -98,6 +100,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.waited = bounded(std::chrono::milliseconds(reply.at(27).integer_or(0)));
     facts.unserved = bounded(std::chrono::milliseconds(reply.at(28).integer_or(0)));
     facts.first_received = !reply.at(29).text().empty();
+    facts.policy_timeouts = reply.at(30).integer_or(0);
     return facts;
 }
 
@@ -141,6 +144,15 @@ Committed parse_committed(const RedisValue& reply) {
     return committed;
 }
 
+/// Whether the run that the document describes is `tenant`'s; also one that cannot be read, and goes nowhere.
+bool is_run_of(std::string_view document, std::string_view tenant) {
+    const nlohmann::json run = parse_bounded(document);
+    const auto org = run.is_object() ? run.find("org_id") : run.end();
+    const bool named = org != run.end() && org->is_string();
+    const std::string_view owner = named ? std::string_view(org->get_ref<const std::string&>()) : std::string_view{};
+    return run.is_discarded() || tenant == wire::tenant_or_default(owner);
+}
+
 /// What no weather brings about: a commit that contradicts itself, or is another job's.
 void require_whole(const JobLease& lease, const Commit& commit) {
     const JobId& job = lease.job();
@@ -181,37 +193,49 @@ Task<Outcome<std::optional<JobFacts>>> JobStore::take_up(JobLease& lease, const 
     const JobId& job = lease.job();
     PRECONDITION(request.job_id() == job.text(), "the lock of job {} is taken for job {}", job, request.job_id());
     PRECONDITION(!job.empty() && wire::trim(job.text()) == job.text(), "nobody could ask for job '{}'", job);
-    ScriptArguments arguments;
-    arguments.text("job", job.text())
-        .text("token", lease.token().text())
-        .duration_or_zero("lock_ttl_ms", lease.terms().life)
-        .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
-        .text("trace_id", std::move(trace_id))
-        .text("request", wire::to_json(request, wire::Unpopulated::emit))
-        .number("deadline_ms", to_millis(wire::deadline_of(request)))
-        .text("idempotency_key", idempotency_key_of(request))
-        .duration("idempotency_ttl_ms", kIdempotencyTtl)
-        .duration_or_zero("longest_delay_ms", longest_delay(tunables_))
-        .duration("longest_life_ms", longest_life)
-        .text("answer_of", std::move(answer_of).text());
-    if (one_tenant)
-        arguments.text("tenant", std::string(wire::tenant_of(request)))
-            .flag("two_tenants", wire::tenant_conflict(request).has_value());
-    std::vector<std::string> names{lease.key(), keys::job_meta(job)};
-    for (auto& key : read_along) names.push_back(std::move(key));
-    if (lease.message() != nullptr) lease.message()->ask(arguments);
-    const MonoTime asked = clock_.monotonic();
-    lease.asking();
-    auto reply = co_await redis_.script(scripts_.take_up, std::move(names),
-                                        std::move(arguments).argv(job_meta_fields(request)), deadline());
+    const auto ask = [&](bool own_run) {
+        ScriptArguments arguments;
+        arguments.text("job", job.text())
+            .text("token", lease.token().text())
+            .duration_or_zero("lock_ttl_ms", lease.terms().life)
+            .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
+            .text("trace_id", trace_id)
+            .text("request", wire::to_json(request, wire::Unpopulated::emit))
+            .number("deadline_ms", to_millis(wire::deadline_of(request)))
+            .text("idempotency_key", idempotency_key_of(request))
+            .duration("idempotency_ttl_ms", kIdempotencyTtl)
+            .duration_or_zero("longest_delay_ms", longest_delay(tunables_))
+            .duration("longest_life_ms", longest_life)
+            .text("answer_of", answer_of.text())
+            .flag("own_run", own_run);
+        if (one_tenant)
+            arguments.text("tenant", std::string(wire::tenant_of(request)))
+                .flag("two_tenants", wire::tenant_conflict(request).has_value());
+        std::vector<std::string> names{lease.key(), keys::job_meta(job)};
+        std::ranges::copy(read_along, std::back_inserter(names));
+        if (lease.message() != nullptr) lease.message()->ask(arguments);
+        lease.asking();
+        return redis_.script(scripts_.take_up, std::move(names), std::move(arguments).argv(job_meta_fields(request)),
+                             deadline());
+    };
+    MonoTime asked = clock_.monotonic();
+    auto reply = co_await ask(false);
+    std::string_view refusal = "the job is another tenant's";
+    if (reply.applied() && reply.value().at(0).text() == "whose") {
+        refusal = "its id is that of a step of another tenant's run";
+        if (is_run_of(reply.value().at(1).text(), wire::tenant_of(request))) {
+            asked = clock_.monotonic();
+            reply = co_await ask(true);
+        }
+    }
     if (reply.kind() == OutcomeKind::not_applied) lease.refused();  // nothing to give back
     if (!reply.applied()) co_return reply.failure_as<std::optional<JobFacts>>();
     if (const std::string_view said = reply.value().at(0).text(); said != "held") {
         lease.refused();
         if (said == "handled" && lease.message() != nullptr) co_return handled_before(*lease.message());
-        if (said != "refused") co_return std::optional<JobFacts>{};
+        if (said != "refused" && said != "whose") co_return std::optional<JobFacts>{};
         JobFacts nothing;
-        nothing.refused = true;
+        nothing.refused = refusal;
         co_return std::optional<JobFacts>{std::move(nothing)};
     }
     lease.begin(asked);
@@ -352,6 +376,15 @@ Task<Outcome<std::string>> JobStore::stored_request(JobId job) {
     auto reply = co_await redis_.command(std::move(get), deadline());
     if (!reply.applied()) co_return reply.failure_as<std::string>();
     co_return std::string(reply.value().text());
+}
+
+Task<Outcome<std::string>> JobStore::tenant_of(JobId job) {
+    RedisCommand read{"HMGET", keys::job_meta(job), "state", "tenant"};
+    const auto reply = co_await redis_.command(std::move(read), deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::string>();
+    const std::string_view tenant = reply.value().at(1).text();
+    const bool is_recorded = !reply.value().at(0).text().empty() || !tenant.empty();
+    co_return is_recorded ? std::string(wire::tenant_or_default(tenant)) : std::string{};
 }
 
 Task<Outcome<bool>> JobStore::tenant_is_full(JobId job, std::int64_t limit) {

@@ -59,6 +59,7 @@ struct JobFacts {
     Duration due_in{};                      // take_up: until its next try; 0 = now
     std::string last_cause;                 // take_up: why its last try came to nothing
     std::int64_t input_misses = 0;          // take_up: how often in a row its input was not found
+    std::int64_t policy_timeouts = 0;       // take_up: how often in a row judging it has taken too long
     bool request_lost = false;              // take_up: see kFieldRequestLost
     bool first_received = false;            // take_up: no scheduler has handled it before
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
@@ -74,9 +75,9 @@ struct JobFacts {
     std::optional<WallTime> deadline;     // take_up: the job's, by Redis' clock
     WallTime taken_up{};                  // take_up: when that was, by Redis' clock
     // take_up with a request of another tenant than the job's, or of two: nothing of it was recorded, and what is stored is all
-    // that there is to the job; or there is no such job, and the lock is not held.
+    // that there is to the job.
     bool foreign_request = false;
-    bool refused = false;
+    std::string_view refused;  // why this request may touch no job, and the lock is not held; empty: it may
     bool handled_before =
         false;  // the message that was to be handled has been: nothing was read, and the lock is not held
 };
@@ -202,6 +203,8 @@ public:
 
     /// Empty when there is none.
     [[nodiscard]] Task<Outcome<std::string>> stored_request(JobId job);
+    /// Whose the record says that the job is; empty: nobody has recorded it.
+    [[nodiscard]] Task<Outcome<std::string>> tenant_of(JobId job);
     /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself. REQUIRES: a limit.
     [[nodiscard]] Task<Outcome<bool>> tenant_is_full(JobId job, std::int64_t limit);
     /// Replaces a document that still reads `before` (empty: there is none). False when somebody else has written it.

@@ -49,6 +49,7 @@ inline constexpr std::string_view kScriptArguments[] = {
     "of_tenant",           // whose entries are to be undone; not given: everybody's
     "others_after_ms",     // entries of others that have been met for so long are told of, too
     "output_record",       // verdict on the output, JSON
+    "own_run",             // given: the job's id names a step of no other tenant's run
     "pool",                // of the worker
     "processed_mark",      // key of the mark of a message that has been handled
     "processed_ttl_ms",    //

@@ -101,6 +101,11 @@ std::string_view tenant_of(const cap::JobRequest& request) {
     return kDefaultTenant;
 }
 
+std::string_view tenant_or_default(std::string_view tenant) {
+    tenant = trim(tenant);
+    return tenant.empty() ? kDefaultTenant : tenant;
+}
+
 Duration deadline_of(const cap::JobRequest& request) {
     return bounded(std::chrono::milliseconds(std::max<std::int64_t>(request.budget().deadline_ms(), 0)));
 }

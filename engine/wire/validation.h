@@ -37,6 +37,8 @@ inline constexpr std::string_view kDefaultTenant = "default";
 /// holds for everything that is kept, asked, counted or read for a job.
 /// The result points into the request or to a constant.
 [[nodiscard]] std::string_view tenant_of(const cap::JobRequest& request);
+/// The tenant that a text names, without the blanks around it; within the argument, or the default one.
+[[nodiscard]] std::string_view tenant_or_default(std::string_view tenant);
 
 /// The time that a request gives its job from its submission on; zero: any. Beyond ten years counts as ten years.
 [[nodiscard]] Duration deadline_of(const cap::JobRequest& request);

@@ -27,6 +27,8 @@ Task<Disposition> ResultIntake::handle(cap::BusPacket packet, Origin origin) {
     if (!of || !state_of_result(packet.job_result().status())) co_return Disposition::done();
     switch (co_await look_at(JobId(job))) {
         case JobIs::over: break;
+        // A scheduler records a job before anybody can work on it: there is nothing to wait for, however many of these arrive.
+        case JobIs::not_recorded: context_.ports.log.reached("run_result_of_no_job"); co_return Disposition::done();
         case JobIs::unknown: co_return Disposition::hand_back(context_.tunables.retry_delay_store);
         case JobIs::open:
             if (origin.deliveries < kDeliveriesMax)
@@ -51,6 +53,7 @@ Task<ResultIntake::JobIs> ResultIntake::look_at(JobId job) {
     while (true) {
         const auto state = co_await store_.job_state(job);
         if (!state.applied()) co_return JobIs::unknown;
+        if (state.value().empty()) co_return JobIs::not_recorded;
         const auto known = parse_job_state(state.value());
         if (known && is_terminal(*known)) co_return JobIs::over;
         if (context_.ports.clock.monotonic() >= give_up) co_return JobIs::open;

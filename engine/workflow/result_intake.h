@@ -19,7 +19,7 @@ public:
 
 private:
     [[nodiscard]] Task<Disposition> handle(cap::BusPacket packet, Origin origin) override;
-    enum class JobIs : std::uint8_t { over, open, unknown };
+    enum class JobIs : std::uint8_t { over, open, not_recorded, unknown };
     /// Waits a little for the scheduler, which has the same message in hand.
     [[nodiscard]] Task<JobIs> look_at(JobId job);
 

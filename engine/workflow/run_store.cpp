@@ -8,6 +8,7 @@
 
 #include "engine/config/bounded_json.h"
 #include "engine/runs/job_request.h"
+#include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/store/job_state.h"
 #include "engine/store/keys.h"
@@ -51,7 +52,9 @@ RunJobRecord record_of(const RedisValue& facts) {
     const auto state = parse_job_state(record.end.state);
     record.known = state.has_value();
     record.settled = state && is_terminal(*state) && facts.at(5).text().empty();
-    if (const std::string_view output = facts.at(6).text(); !output.empty()) {
+    record.end.recorded = {std::string(facts.at(6).text()), std::string(facts.at(7).text()),
+                           std::string(facts.at(9).text())};
+    if (const std::string_view output = facts.at(8).text(); !output.empty()) {
         nlohmann::json value = parse_bounded(output, kOutputDepthMax);
         // What is no JSON, or none that fits, is a text: a worker may write what it likes.
         record.end.output = value.is_discarded() ? nlohmann::json(std::string(output)) : std::move(value);
@@ -67,6 +70,18 @@ std::vector<std::string> ended_statuses() {
          {RunStatus::succeeded, RunStatus::failed, RunStatus::denied, RunStatus::cancelled, RunStatus::timed_out})
         names.emplace_back(to_string(status));
     return names;
+}
+
+void note_recorded(const RedisValue& reply, const std::vector<Submission>& submissions, RecordedIds& ids) {
+    const auto* jobs = reply.array();
+    for (std::size_t i = 1; i < jobs->size(); ++i) {
+        const RedisValue& job = (*jobs)[i];
+        const auto begun = std::ranges::find(submissions, job.at(0).text(), &Submission::job);
+        INVARIANT(begun != submissions.end(), "job {} is recorded, and nothing begins it", job.at(0).text());
+        const RecordedJob recorded{std::string(job.at(1).text()), std::string(job.at(2).text()),
+                                   std::string(job.at(3).text())};
+        (is_same_job(*begun, recorded) ? ids.own : ids.taken).insert(begun->job);
+    }
 }
 
 }  // namespace
@@ -112,7 +127,7 @@ Task<Outcome<TakenRun>> RunStore::take(std::string run, Token token, std::vector
     co_return taken;
 }
 
-Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool release) {
+Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool release, RecordedIds& ids) {
     ScriptArguments arguments(kRunScriptArguments);
     const RunEffects& effects = change.effects;
     const auto count = [&](const char* name, std::size_t n) { arguments.number(name, static_cast<std::int64_t>(n)); };
@@ -127,6 +142,9 @@ Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool
     count("asks_done", change.asks_done);
 
     std::vector<std::string> lists;
+    for (const Submission& submission : effects.submissions)
+        if (!ids.own.contains(submission.job)) lists.push_back(submission.job);
+    count("begun", lists.size());
     count("timeline", effects.timeline.size());
     for (const nlohmann::json& event : effects.timeline)
         lists.push_back(event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -162,6 +180,10 @@ Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool
     if (!reply.applied()) co_return reply.failure_as<RunCommitted>();
     const std::string_view word = reply.value().at(0).text();
     if (word == "lost") co_return RunCommitted::lost;
+    if (word == "recorded") {
+        note_recorded(reply.value(), effects.submissions, ids);
+        co_return RunCommitted::recorded;
+    }
     co_return word == "changed" ? RunCommitted::changed : RunCommitted::ok;
 }
 

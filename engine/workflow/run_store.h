@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,8 +79,16 @@ struct RunChange {
 
 enum class RunCommitted : std::uint8_t {
     ok,
-    lost,     // the lock is somebody else's
-    changed,  // somebody else has written the document meanwhile
+    lost,      // the lock is somebody else's
+    changed,   // somebody else has written the document meanwhile
+    recorded,  // there are jobs under ids of jobs that it begins; see RecordedIds
+};
+
+/// Ids under which a job was recorded before any commit of its run has opened it.
+struct RecordedIds {
+    std::set<std::string>
+        own;  // by the very job that the run begins: another engine has sent it, or an earlier life of the run
+    std::set<std::string> taken;  // by another job: nothing begins with these
 };
 
 /// A run that something is to be done about.
@@ -102,7 +111,8 @@ public:
     /// Takes the run's lock and reads the run, and the records of `jobs`, in their order: of all, or of the first ones that fit, which
     /// is one at least. Without a token nothing is locked.
     [[nodiscard]] Task<Outcome<TakenRun>> take(std::string run, Token token, std::vector<std::string> jobs);
-    [[nodiscard]] Task<Outcome<RunCommitted>> commit(Token token, RunChange change, bool release);
+    /// Nothing is written where `recorded` comes of it: `ids` tells of those jobs then, and outlives the call.
+    [[nodiscard]] Task<Outcome<RunCommitted>> commit(Token token, RunChange change, bool release, RecordedIds& ids);
     /// The definition of a workflow; nothing where there is none.
     [[nodiscard]] Task<Outcome<std::optional<std::string>>> definition(std::string workflow);
     /// Documents of other runs; empty for one that is not there.

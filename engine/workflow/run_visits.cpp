@@ -174,37 +174,44 @@ Task<Outcome<TakenRun>> RunVisits::take(std::string run, Lease& lease, std::vect
 }
 
 Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string run) {
-    auto change = co_await decide(lease, taken, run);
-    if (!change) co_return Visited::unreachable;
-    if (taken.written_by_others) context_.ports.log.reached("run_written_by_others");
     const bool fenced = context_.mechanisms.on(Mechanism::run_update_fence);
-    if (fenced && !lease.token().empty() && !lease.usable()) co_return Visited::overtaken;
-    std::vector<Outgoing> outbox = std::move(taken.outbox);
-    std::ranges::copy(change->outbox, std::back_inserter(outbox));
-    std::optional<Duration> due;
-    for (const auto& [step, at] : change->due) due = std::min(due.value_or(at - taken.at), at - taken.at);
-    std::vector<std::string> others = change->effects.cancelled_runs;
-    for (const ChildRun& child : change->effects.children) others.push_back(child.run);
-    if (!change->effects.wake.empty()) others.push_back(change->effects.wake);
-    const bool unfinished = change->effects.unfinished;
-    if (!fenced) change->read_sha1.clear();
-    if (!context_.mechanisms.on(Mechanism::step_outbox)) change->outbox.clear();
-    const auto committed = co_await store_.commit(fenced ? lease.token() : Token{}, std::move(*change), fenced);
-    if (!committed.applied()) co_return Visited::unreachable;
-    switch (committed.value()) {
-        case RunCommitted::lost: lease.mark_lost(); co_return Visited::overtaken;
-        case RunCommitted::changed: context_.ports.log.reached("run_overtaken"); co_return Visited::overtaken;
-        case RunCommitted::ok: break;
+    RecordedIds ids;
+    // Each round that is not the last learns of another job.
+    while (true) {
+        auto change = co_await decide(lease, taken, run, ids.taken);
+        if (!change) co_return Visited::unreachable;
+        if (taken.written_by_others) context_.ports.log.reached("run_written_by_others");
+        if (fenced && !lease.token().empty() && !lease.usable()) co_return Visited::overtaken;
+        std::vector<Outgoing> outbox = taken.outbox;
+        std::ranges::copy(change->outbox, std::back_inserter(outbox));
+        std::optional<Duration> due;
+        for (const auto& [step, at] : change->due) due = std::min(due.value_or(at - taken.at), at - taken.at);
+        std::vector<std::string> others = change->effects.cancelled_runs;
+        for (const ChildRun& child : change->effects.children) others.push_back(child.run);
+        if (!change->effects.wake.empty()) others.push_back(change->effects.wake);
+        const bool unfinished = change->effects.unfinished;
+        if (!fenced) change->read_sha1.clear();
+        if (!context_.mechanisms.on(Mechanism::step_outbox)) change->outbox.clear();
+        const auto committed =
+            co_await store_.commit(fenced ? lease.token() : Token{}, std::move(*change), fenced, ids);
+        if (!committed.applied()) co_return Visited::unreachable;
+        switch (committed.value()) {
+            case RunCommitted::lost: lease.mark_lost(); co_return Visited::overtaken;
+            case RunCommitted::changed: context_.ports.log.reached("run_overtaken"); co_return Visited::overtaken;
+            case RunCommitted::recorded: context_.ports.log.reached("run_job_recorded_before"); continue;
+            case RunCommitted::ok: break;
+        }
+        if (fenced) lease.end();
+        if (due_ != nullptr) due_->on_due(run, due);
+        for (std::string& other : others) visit_later(std::move(other));
+        if (unfinished) visit_later(run);
+        if (!outbox.empty()) co_await send(std::move(run), std::move(outbox));
+        co_return Visited::done;
     }
-    if (fenced) lease.end();
-    if (due_ != nullptr) due_->on_due(run, due);
-    for (std::string& other : others) visit_later(std::move(other));
-    if (unfinished) visit_later(run);
-    if (!outbox.empty()) co_await send(std::move(run), std::move(outbox));
-    co_return Visited::done;
 }
 
-Task<std::optional<RunChange>> RunVisits::decide(const Lease& lease, const TakenRun& taken, std::string run) {
+Task<std::optional<RunChange>> RunVisits::decide(const Lease& lease, const TakenRun& taken, std::string run,
+                                                 std::set<std::string> taken_ids) {
     auto document = RunDocument::parse(taken.document);
     if (!document) {
         context_.ports.log.event(LogLevel::error, "run cannot be read", {{"run_id", run}, {"error", document.error()}});
@@ -225,6 +232,7 @@ Task<std::optional<RunChange>> RunVisits::decide(const Lease& lease, const Taken
         children = std::move(seen.value());
     }
     RunLimits limits = limits_of(context_);
+    limits.taken_jobs = std::move(taken_ids);
     // Others may have the lock once its life is over: what is decided until then has to be written before.
     if (!lease.token().empty()) limits.is_time_up = [&lease] { return lease.remaining() < lease.terms().life / 3; };
     RunChange change = change_of(taken, *document, workflow, read_as.problem, children, limits);

@@ -69,7 +69,9 @@ private:
     [[nodiscard]] Task<Outcome<TakenRun>> take(std::string run, Lease& lease, std::vector<std::string> jobs);
     [[nodiscard]] Task<Visited> under_lock(Lease& lease, TakenRun taken, std::string run);
     /// What becomes of the run. Nothing: more would have to be known, and could not be read. `lease` and `taken` outlive the call.
-    [[nodiscard]] Task<std::optional<RunChange>> decide(const Lease& lease, const TakenRun& taken, std::string run);
+    /// No step begins with a job of `taken_ids`.
+    [[nodiscard]] Task<std::optional<RunChange>> decide(const Lease& lease, const TakenRun& taken, std::string run,
+                                                        std::set<std::string> taken_ids);
     [[nodiscard]] RunChange change_of(const TakenRun& taken, RunDocument document, const WorkflowDefinition* workflow,
                                       const std::string& problem, const ChildRunStates& children,
                                       const RunLimits& limits) const;

@@ -626,7 +626,33 @@ TEST_F(Output, BadPointersDoNotOpenTheCircuit) {
     }
     EXPECT_EQ(asked(true), 0u);
     EXPECT_EQ(text({"GET", kCircuit}), "");
-    EXPECT_EQ(log.times_reached("output_passed_unseen"), 4);
+    EXPECT_EQ(state("d"), "SUCCEEDED");
+}
+
+// D-30
+TEST_F(Output, AResultThatPointsToDataOfAnotherTenantIsWithheldUnread) {
+    run({"HSET", "job:meta:theirs", "state", "SUCCEEDED", "tenant", "initech"});
+    run({"SET", "res:theirs", "their output"});
+    const auto report = [this](const std::string& job, const std::string& pointer) {
+        run_job(job);
+        cap::JobResult success = result_of(job, cap::JOB_STATUS_SUCCEEDED);
+        success.set_result_ptr(pointer);
+        EXPECT_TRUE(result(success)->acked());
+        return state(job);
+    };
+    EXPECT_EQ(report("j1", "redis://res:theirs"), "OUTPUT_QUARANTINED");
+    EXPECT_EQ(field("j1", "result_ptr"), "");
+    EXPECT_EQ(dead_letter_code("j1"), "output_quarantined");
+    EXPECT_TRUE(kernel.output_questions.empty());
+    EXPECT_EQ(report("j2", "s3://bucket/out"), "SUCCEEDED") << "nobody here reads it";
+    EXPECT_EQ(asked(true), 0u);
+    tunables.output_policy_enabled = false;
+    restart();
+    heartbeat("w1");
+    EXPECT_EQ(report("j3", "redis://res:theirs"), "FAILED");
+    EXPECT_EQ(field("j3", "result_ptr"), "");
+    EXPECT_EQ(dead_letter_code("j3"), "invalid_result_pointer");
+    EXPECT_EQ(report("j4", "redis://res:j4"), "SUCCEEDED");
 }
 
 TEST_F(Output, AResultWithoutAPointerIsJudgedToo) {

@@ -84,6 +84,55 @@ TEST_F(Policy, ATripLastsItsFullTimeFromTheLastFailureOn) {
 }
 
 // H-21
+// D-32: content must neither open the circuit for everybody nor buy its way past policy.
+TEST_F(Policy, AJobThatPolicyTakesTooLongForAloneIsDelayedAndThenDenied) {
+    tunables.policy_check_fail_mode = "open";
+    crash();
+    start();
+    kernel.latency = 1s;
+    kernel.answer = [](const cap::PolicyCheckRequest& question) -> ScriptedKernel::Answer {
+        if (question.job_id() == "slow") return tl::unexpected(engine::RpcFailure{4, "deadline exceeded"});
+        return ScriptedKernel::says(cap::DECISION_TYPE_DENY);
+    };
+    const auto ask = [this](int others) {
+        for (int i = 0; i < others; ++i) submit(next_job());
+        Fate fate = submit("slow");
+        loop.run_for(1s);
+        return fate;
+    };
+    EXPECT_TRUE(ask(10)->handed_back(5s));
+    EXPECT_EQ(field("slow", "ls_policy_timeouts"), "1");
+    EXPECT_EQ(text({"GET", kFailures}), "");
+    loop.run_for(5s);
+    EXPECT_TRUE(ask(10)->handed_back(30s));
+    loop.run_for(30s);
+    EXPECT_TRUE(ask(10)->acked());
+    EXPECT_EQ(state("slow"), "DENIED");
+    EXPECT_EQ(dead_letter_code("slow"), "safety_timeout");
+    EXPECT_TRUE(dispatches().empty());
+    EXPECT_EQ(text({"GET", kFailures}), "");
+}
+
+TEST_F(Policy, ATimeoutCountsOnTheCircuitWhereTooFewOthersWereAnswered) {
+    kernel.latency = 1s;
+    int unanswered = 0;
+    kernel.answer = [&unanswered](const cap::PolicyCheckRequest& question) -> ScriptedKernel::Answer {
+        if (question.job_id().starts_with("slow") || unanswered-- > 0)
+            return tl::unexpected(engine::RpcFailure{4, "deadline exceeded"});
+        return ScriptedKernel::says(cap::DECISION_TYPE_DENY);
+    };
+    for (int i = 0; i < 9; ++i) submit(next_job());
+    submit("slow-1");
+    loop.run_for(1s);
+    EXPECT_EQ(text({"GET", kFailures}), "1");
+    EXPECT_EQ(field("slow-1", "ls_policy_timeouts"), "");
+    unanswered = 2;
+    for (int i = 0; i < 12; ++i) submit(next_job());
+    submit("slow-2");
+    loop.run_for(1s);
+    EXPECT_EQ(field("slow-2", "ls_policy_timeouts"), "") << "two of twelve ran out of time as well";
+}
+
 TEST_F(Policy, ACheckThatRanOutOfTimeCountsLikeAnyFailure) {
     kernel.latency = 10s;
     for (int i = 0; i < 3; ++i) submit(next_job());
@@ -321,6 +370,47 @@ TEST_F(Policy, AnApprovalIsNotBoundToTheSettings) {
     submit(approve(request_for("j1")));
     EXPECT_EQ(state("j1"), "RUNNING");
     EXPECT_EQ(sent().env().at("CORDUM_EFFECTIVE_CONFIG"), R"({"a":1})");
+}
+
+// D-33
+TEST_F(Policy, AnApprovalCountsForTheContentThatWasAskedAbout) {
+    policy_says(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    const auto with_input = [this](const std::string& job, const std::string& content) {
+        auto request = request_for(job);
+        request.set_context_ptr("redis://ctx:" + job);
+        run({"SET", "ctx:" + job, content});
+        return request;
+    };
+    const auto same = with_input("same", "abc");
+    submit(same);
+    EXPECT_EQ(field("same", "ls_input_hash"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad:3");
+    submit(approve(same));
+    EXPECT_EQ(state("same"), "RUNNING");
+
+    const auto other = with_input("other", "abc");
+    submit(other);
+    run({"SET", "ctx:other", "abd"});
+    submit(approve(other));
+    EXPECT_EQ(state("other"), "APPROVAL_REQUIRED");
+    EXPECT_EQ(dispatches().size(), 1u);
+    submit(approve(other));
+    EXPECT_EQ(state("other"), "RUNNING") << "the second human has seen it";
+
+    const auto longer = with_input("longer", std::string(3'000'000, 'a'));
+    submit(longer);
+    run({"APPEND", "ctx:longer", "a"});
+    submit(approve(longer));
+    EXPECT_EQ(state("longer"), "APPROVAL_REQUIRED") << "the size tells, beyond what policy is shown";
+}
+
+// A gateway has raised the question: what it was about is what is found when the approval is.
+TEST_F(Policy, AnApprovalOfAQuestionThatNoSchedulerRaisedBindsTheContentFromThen) {
+    auto request = request_for("j1");
+    request.set_context_ptr("redis://ctx:j1");
+    run({"SET", "ctx:j1", "abc"});
+    submit(approve(request));
+    EXPECT_EQ(state("j1"), "RUNNING");
+    EXPECT_EQ(field("j1", "ls_input_hash"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad:3");
 }
 
 TEST_F(Policy, AnApprovedJobKeepsTheLimitsThatPolicyAskedFor) {

@@ -99,6 +99,39 @@ TEST_F(Requests, AStoredJobThatTheRulesRejectFailsBeforePolicyIsAsked) {
     EXPECT_EQ(metrics.value(Metric::validation_rejections), 1);
 }
 
+// D-30
+TEST_F(Requests, AnInputIsTheJobsOwnOrItsTenantsAndNoOtherKeyIsRead) {
+    run({"HSET", "job:meta:theirs", "state", "RUNNING", "tenant", "initech"});
+    run({"HSET", "job:meta:ours", "state", "RUNNING", "tenant", "acme"});
+    run({"HSET", "job:meta:blank", "state", "RUNNING"});
+    for (const char* key : {"ctx:theirs", "res:theirs", "res:theirs:redacted:0123456789abcdef", "ctx:ours", "ctx:j1",
+                            "art:7", "ctx:nobody", "job:req:ours", "secret", "ctx:blank"})
+        run({"SET", key, std::string("content of ") + key});
+    int n = 0;
+    const auto state_with = [&](const std::string& pointer) {
+        auto request = request_for("p" + std::to_string(++n));
+        request.set_context_ptr(pointer);
+        kernel.questions.clear();
+        submit(request);
+        if (state(request.job_id()) == "FAILED") {
+            EXPECT_EQ(dead_letter_code(request.job_id()), "invalid_request");
+            EXPECT_TRUE(kernel.questions.empty());
+        }
+        return state(request.job_id());
+    };
+    for (const char* allowed :
+         {"", "redis://ctx:ours", "res:ours:redacted:0123456789abcdef", "redis://art:7", "ctx:nobody", "s3://bucket/x"})
+        EXPECT_NE(state_with(allowed), "FAILED") << allowed;
+    for (const char* refused : {"redis://ctx:theirs", "res:theirs", "redis://res:theirs:redacted:0123456789abcdef",
+                                "redis://job:req:ours", "secret", " secret ", "ctx:", "ctx:blank"})
+        EXPECT_EQ(state_with(refused), "FAILED") << refused;
+    tunables.pointer_prefixes = "mem:, sec";
+    crash();
+    start();
+    EXPECT_NE(state_with("secret"), "FAILED");
+    EXPECT_EQ(state_with("redis://art:7"), "FAILED");
+}
+
 // D-06: a message in another tenant's name, or in two, does nothing to a job.
 TEST_F(Requests, ASubmissionOfAnotherTenantChangesNothingOfAJob) {
     policy_says(cap::DECISION_TYPE_THROTTLE);
@@ -561,7 +594,7 @@ protected:
     void redis_refuses_get() {
         const auto fault = redis.fault;
         redis.fault = [fault](const RedisCommand& first) {
-            return first[0] == "GET" ? CallFault::not_applied : fault(first);
+            return first[0] == "GETRANGE" ? CallFault::not_applied : fault(first);
         };
     }
 

@@ -217,6 +217,13 @@ TEST_F(StoreSaga, TheOneThatWasTriedGoesToTheEndOfTheQueue) {
     EXPECT_EQ(loop.wait(sagas->pending(1)).value(), std::vector{other});
 }
 
+TEST_F(StoreSaga, NamesThatNobodyCanReadHideNoSaga) {
+    for (int i = 0; i < 100; ++i) run({"ZADD", kPending, "1", "of a later version " + std::to_string(i)});
+    push("first");
+    owe();
+    EXPECT_EQ(loop.wait(sagas->pending(64)).value(), std::vector{saga});
+}
+
 // D-07
 TEST_F(StoreSaga, ARollbackTakesOnlyItsOwnTenantsEntriesOffASharedStack) {
     saga = workflow_of("acme");

@@ -47,6 +47,37 @@ TEST_F(StoreTakeUp, ANewJobIsRecordedAsPending) {
     EXPECT_EQ(text({"GET", "cordum:scheduler:job:j1"}), "token");
 }
 
+// D-29: an id that a step will have some day may be used by the run's own tenant only.
+TEST_F(StoreTakeUp, ANewJobWithTheIdOfAStepOfAnotherTenantsRunIsRefused) {
+    const auto refusal = [this](const std::string& job) {
+        const auto lease = lease_for(job);
+        const auto taken = loop.wait(store->take_up(*lease, request_for(job), {}));
+        if (taken.value()->refused.empty()) return std::string(lease->usable() ? "taken up" : "?");
+        EXPECT_FALSE(lease->usable());
+        EXPECT_FALSE(exists("cordum:scheduler:job:" + job) || exists("job:meta:" + job) || exists("job:req:" + job) ||
+                     exists("job:state:" + job));
+        return std::string(taken.value()->refused);
+    };
+    const std::string refused = "its id is that of a step of another tenant's run";
+    run({"SET", "wf:run:theirs", R"({"id":"theirs","org_id":"initech","input":{"org_id":"acme"}})"});
+    run({"SADD", "wf:runs:active:initech", "theirs"});
+    EXPECT_EQ(refusal("theirs:gate@1"), refused);
+    EXPECT_EQ(refusal("theirs:each[3]@12"), refused);
+    run({"SREM", "wf:runs:active:initech", "theirs"});
+    EXPECT_EQ(refusal("theirs:gate@1"), refused) << "the state of the run does not matter";
+    EXPECT_EQ(refusal("theirs:gate"), "taken up");
+    EXPECT_EQ(refusal("nobodys:gate@1"), "taken up");
+    run({"SET", "wf:run:default", R"({"id":"default"})"});
+    EXPECT_EQ(refusal("default:gate@1"), refused) << "a run without an org is the default tenant's";
+    run({"SET", "wf:run:own", R"({"id":"own","org_id":" acme "})"});
+    EXPECT_EQ(refusal("own:gate@1"), "taken up");
+    run({"SADD", "wf:runs:active:acme", "listed"});
+    run({"SET", "wf:run:listed", "not looked at"});
+    EXPECT_EQ(refusal("listed:gate@1"), "taken up");
+    run({"HSET", "job:meta:theirs:known@1", "state", "PENDING", "tenant", "acme"});
+    EXPECT_EQ(refusal("theirs:known@1"), "taken up") << "of a job that is recorded";
+}
+
 TEST_F(StoreTakeUp, TheStoredRequestIsThatOfTheGatewayAndKeepsForTheMetadatasTime) {
     auto request = request_for("j1");
     (*request.mutable_labels())["b"] = "2";

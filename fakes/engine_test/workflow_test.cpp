@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/wire/json.h"
 #include "engine/workflow/run_scripts.h"
 #include "fakes/engine_test/workflow_fixture.h"
 
@@ -391,6 +392,76 @@ TEST_F(Workflows, ARunThatAnotherHasBegunFailsTheStepThatWouldBeginIt) {
     EXPECT_EQ(status("run-1.s.1"), "running") << "it is left alone";
 }
 
+// D-29
+TEST_F(Workflows, AStepUnderWhoseIdAnotherJobIsRecordedFailsAndNeverTakesItForItsOwn) {
+    put({{"gate", {{"type", "approval"}}},
+         {"pay", worker({{"depends_on", {"gate"}}})},
+         {"a", worker({{"on_error", "mend"}})},
+         {"mend", worker()}});
+    run({"HSET", "job:meta:run-1:gate@1", "state", "SUCCEEDED", "tenant", "initech", "topic",
+         "job.cordum.approval-gate"});
+    run({"HSET", "job:meta:run-1:a@1", "state", "PENDING", "tenant", "acme", "topic", "job.other"});
+    boot_engine();
+    begin("run-1");
+    for (const std::string step : {"gate", "a"}) {
+        const json record = document("run-1").at("steps").at(step);
+        EXPECT_EQ(record.at("status"), "failed");
+        EXPECT_EQ(record.at("error").at("code"), "job_id_taken");
+        EXPECT_FALSE(record.contains("job_id")) << "nobody cancels what is not the run's";
+    }
+    EXPECT_THAT(submitted(), ElementsAre("run-1:mend@1"));
+    EXPECT_EQ(field("run-1:gate@1", "state"), "SUCCEEDED") << "it is left alone";
+    loop.run_for(20s);
+    EXPECT_THAT(submitted(), ElementsAre("run-1:mend@1"));
+}
+
+TEST_F(Workflows, AStepGoesOnWithItsOwnJobThatIsRecordedAlready) {
+    put({{"a", worker()}, {"b", worker()}});
+    boot_engine();
+    begin("run-1");
+    const auto packet = engine::wire::decode(bus.published_on("sys.job.submit").front().payload);
+    ASSERT_EQ(packet->job_request().job_id(), "run-1:a@1");
+    auto request = packet->job_request();
+    const auto record = [&](const std::string& job) {
+        run({"HSET", "job:meta:" + job, "state", "RUNNING", "tenant", "acme", "topic", "job.default"});
+        run({"SET", "job:req:" + job, engine::wire::to_json(request, engine::wire::Unpopulated::emit)});
+    };
+    record("run-1:a@1");
+    request.set_job_id("run-1:b@1");
+    record("run-1:b@1");
+    // A gateway has written the run as it was before it began, and nothing here remembers the jobs.
+    run({"DEL", "lockstep:wf:open:run-1"});
+    begin("run-1");
+    EXPECT_EQ(status("run-1", "a"), "running");
+    EXPECT_EQ(document("run-1").at("steps").at("b").at("error").at("code"), "job_id_taken")
+        << "the request is another one: it names another step";
+}
+
+// D-29: what somebody records between the two effects of beginning a job is noticed when it ends.
+TEST_F(Workflows, AResultOfAnotherTenantsJobOrAnotherTopicsIsNone) {
+    put({{"a", worker()}});
+    boot_engine();
+    const auto end_of = [this](const std::string& id, const std::string& tenant, const std::string& topic,
+                               const std::string& labels) {
+        begin(id);
+        const std::string job = id + ":a@1";
+        run({"HSET", "job:meta:" + job, "tenant", tenant, "topic", topic});
+        if (!labels.empty())
+            run({"SET", "job:req:" + job,
+                 R"({"jobId":")" + job + R"(","topic":"job.default","tenantId":"acme","labels":)" + labels + "}"});
+        end_job(job);
+        return document(id).at("steps").at("a").at("status") == "succeeded"
+                   ? std::string("succeeded")
+                   : document(id).at("steps").at("a").at("error").value("code", "");
+    };
+    EXPECT_EQ(end_of("run-1", "initech", "job.default", ""), "job_id_taken");
+    EXPECT_EQ(end_of("run-2", "acme", "job.other", ""), "job_id_taken");
+    EXPECT_EQ(end_of("run-3", "acme", "job.default", R"({"run_id":"run-4"})"), "job_id_taken");
+    EXPECT_EQ(end_of("run-4", "acme", "job.default", R"({"run_id":"run-4"})"), "succeeded");
+    EXPECT_EQ(end_of("run-5", "acme", "job.default", "{}"), "succeeded");
+    EXPECT_EQ(end_of("run-6", "acme", "job.default", ""), "succeeded");
+}
+
 TEST_F(Workflows, AJobThatNoStreamTakesHoldsUpNoCancellationOfAnother) {
     put({{"a", worker()}, {"b", worker()}});
     boot_engine();
@@ -568,6 +639,17 @@ TEST_F(Workflows, ResultsOfJobsThatNoRunHasAreNoConcernOfRuns) {
     run({"HSET", "job:meta:run-9:a@1", "state", "SUCCEEDED"});
     EXPECT_TRUE(result("run-9:a@1", cap::JOB_STATUS_SUCCEEDED)->acked());
     EXPECT_FALSE(exists("cordum:wf:run:lock:run-9"));
+}
+
+TEST_F(Workflows, AResultOfAJobThatNobodyHasRecordedCostsOneLookAndNoWaiting) {
+    boot_engine();
+    int looks = 0;
+    on_command("HGET", "job:meta:run-9", [&looks] {
+        ++looks;
+        return CallFault::none;
+    });
+    EXPECT_TRUE(result("run-9:a@1", cap::JOB_STATUS_SUCCEEDED)->acked()) << "at once";
+    EXPECT_EQ(looks, 1);
 }
 
 }  // namespace

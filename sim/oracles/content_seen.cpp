@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include "engine/wire/input_pointer.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
@@ -50,7 +50,7 @@ void ContentSeen::on_question(const fakes::Event& event) {
 
 void ContentSeen::on_sending(const fakes::Event& event) {
     const cap::JobRequest& request = event.packet->job_request();
-    const std::string_view key = engine::wire::input_key(request.context_ptr());
+    const std::string_view key = engine::wire::key_of_pointer(request.context_ptr());
     if (key.empty() || request.labels().contains("approval_granted") || request.labels().contains("safety_bypassed"))
         return;
     const auto question = questions_.find({event.node, std::string(event.job)});

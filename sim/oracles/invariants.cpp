@@ -274,7 +274,7 @@ std::vector<Invariant> make_table() {
                    least(&T::dispatch_timeout), exactly(&T::job_lock_ttl)}},
         {.name = "valid_requests",
          .help = "a request that the rules reject never runs, a valid one is never dropped",
-         .make = alone<ValidRequests>},
+         .make = by_tunables<ValidRequests>},
         {.name = "fail_modes",
          .help = "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
          .make = by_tunables<FailModes, &Surroundings::pinned>,

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "engine/wire/input_pointer.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -56,7 +56,7 @@ JobHistory::Job& JobHistory::job(std::string_view id) {
 void JobHistory::on_event(const fakes::Event& event, Time) {
     // A garbled result is read by nobody and taken off all the same.
     if (event.kind == EventKind::fault && event.name == "corrupt") results_bind_ = false;
-    if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GET") on_answer(event);
+    if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GETRANGE") on_answer(event);
     if (event.kind == EventKind::node_down)
         std::erase_if(delivered_, [&event](const auto& entry) { return entry.first.first == event.node; });
     // The numbers of what it took are given out again.
@@ -148,7 +148,7 @@ void JobHistory::on_request(const fakes::Event& event) {
     if (event.packet == nullptr || !event.packet->has_job_request()) return;
     Job& record = job(event.job);
     record.known = true;
-    if (!record.stored) record.input = engine::wire::input_key(event.packet->job_request().context_ptr());
+    if (!record.stored) record.input = engine::wire::key_of_pointer(event.packet->job_request().context_ptr());
     record.gate = record.gate || engine::wire::is_approval_gate(event.packet->job_request().topic());
     if (event.subject != engine::wire::kSubjectSubmit) record.sent = true;
     // It counts without the white space around it (wire.md 6.2).
@@ -253,7 +253,7 @@ void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::stri
     const cap::JobRequest* request = read_request(after);
     if (!request) return;
     Job& record = job(key.substr(kRequestPrefix.size()));
-    record.input = engine::wire::input_key(request->context_ptr());
+    record.input = engine::wire::key_of_pointer(request->context_ptr());
     record.stored = true;
 }
 

@@ -257,7 +257,7 @@ TEST_F(JobHistoryTest, AnInputThatWasLookedForInVainExplainsADenial) {
         request.packet = &packet;
         looker.tell(other, request, {});
         fakes::Event look = testing::event_of(EventKind::redis, "", When::answered);
-        look.command = "GET";
+        look.command = "GETRANGE";
         look.key = "ctx:J";
         look.payload = "$-1\r\n";
         for (int i = 0; i < looks; ++i) looker.tell(other, look, {});
@@ -275,7 +275,7 @@ TEST_F(JobHistoryTest, TheInputOfAJobIsThatOfItsStoredRequest) {
     };
     const auto look = [this](const char* key) {
         fakes::Event event = testing::event_of(EventKind::redis, "", When::answered);
-        event.command = "GET";
+        event.command = "GETRANGE";
         event.key = key;
         event.payload = "$-1\r\n";
         for (int i = 0; i < 4; ++i) judge.tell(oracle, event, {});

@@ -123,7 +123,8 @@ const RunExclusion::Span* RunExclusion::read_of(const Run& run) const {
 
 void RunExclusion::judge_change(Run& run) {
     const Span* read = read_of(run);
-    if (read == nullptr) return;
+    // Who holds the lock and has been refused the change goes on from what was read.
+    if (read == nullptr || (!doing_.wrote && read->holder == run.token)) return;
     Span span = *read;
     span.wrote = doing_.wrote;
     span.end = number_;

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -173,6 +175,9 @@ void ValidRequests::on_ack(const fakes::Event& event) {
 void ValidRequests::must_be_sound(fakes::NodeId node, std::string_view name, std::string_view what) {
     const auto job = jobs_.find(name);
     // What nobody was delivered and nobody stored is for no_duplicate_dispatch and policy_before_dispatch.
+    if (job != jobs_.end() && points_beyond(name, job->second))
+        violated(node, name, fmt::format("{}, and its input would be {}", what, job->second.points_to),
+                 job->second.stored);
     if (job == jobs_.end() || job->second.sound || job->second.rejected == 0) return;
     violated(node, name, fmt::format("{}, and its only submission is to be dropped: {}", what, job->second.why),
              job->second.rejected);
@@ -187,12 +192,29 @@ void ValidRequests::must_be_stored(const fakes::Event& event) {
         violated(event.node, event.job, "what its worker is sent has never been stored under its id");
 }
 
+bool ValidRequests::points_beyond(std::string_view name, const Job& job) const {
+    if (job.points_to.empty()) return false;
+    for (const auto part : prefixes_ | std::views::split(',')) {
+        const std::string_view prefix = wire::trim(std::string_view(part.begin(), part.end()));
+        if (!prefix.empty() && job.points_to.starts_with(prefix)) return false;
+    }
+    const std::string_view owner = wire::owner_of_data(job.points_to);
+    if (owner.empty()) return true;
+    const auto other = jobs_.find(owner);
+    // One that was recorded while this was being looked at may have been nobody's.
+    return owner != name && other != jobs_.end() && other->second.stored != 0 && other->second.stored < job.stored &&
+           other->second.tenant != job.tenant;
+}
+
 void ValidRequests::note_stored(fakes::NodeId client, std::string_view name, std::string_view json) {
     const cap::JobRequest* request = read_request(json);
     Job& job = jobs_[std::string(name)];
     job.is_invalid = !request || names_two_tenants(*request) || !flaw_of(*request).empty();
     if (!is_scheduler(client)) job.sound = true;
     if (!request) return;
+    job.tenant = tenant_named_in(*request);
+    job.points_to = wire::key_of_pointer(request->context_ptr());
+    if (job.stored == 0) job.stored = present();
     std::string content = content_of(*request);
     std::erase(job.contents, content);
     if (job.contents.size() == kContentsMax) job.contents.erase(job.contents.begin());
@@ -213,7 +235,7 @@ void ValidRequests::string_set(fakes::NodeId client, std::string_view key, const
     const auto job = jobs_.find(key.substr(kLetterPrefix.size()));
     if (job == jobs_.end() || !letter.is_object() || letter.value("reason_code", "") != "invalid_request") return;
     exercise();
-    if (!job->second.is_invalid)
+    if (!job->second.is_invalid && !points_beyond(job->first, job->second))
         violated(client, job->first, "its dead letter calls it invalid, and its stored request keeps every rule");
 }
 

@@ -25,7 +25,8 @@ public:
     static constexpr fakes::EventKinds kWanted =
         fakes::EventKinds{fakes::EventKind::deliver, fakes::EventKind::ack, fakes::EventKind::redis,
                           fakes::EventKind::publish, fakes::EventKind::node_down};
-    using Oracle::Oracle;
+    ValidRequests(Judge& judge, const engine::Tunables& tunables)
+        : Oracle(judge), prefixes_(tunables.pointer_prefixes) {}
     [[nodiscard]] std::string_view invariant() const override { return "valid_requests"; }
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
@@ -39,6 +40,9 @@ private:
         EventNumber rejected = 0;           // the last delivery of a submission that is to be dropped
         EventNumber looked_at = 0;          // by a replica, the last time
         std::string why;                    // it is to be dropped
+        std::string tenant;                 // of its stored request
+        std::string points_to;              // the key of Redis that this leads to; empty: none
+        EventNumber stored = 0;             // for the first time
         std::vector<std::string> contents;  // all that has been stored, without marks, the latest last
     };
     struct Delivered {
@@ -57,8 +61,11 @@ private:
     void on_ack(const fakes::Event& event);
     void must_be_sound(fakes::NodeId node, std::string_view job, std::string_view what);
     void must_be_stored(const fakes::Event& event);
+    /// Its input would be data that is not its tenant's to have (D-30).
+    [[nodiscard]] bool points_beyond(std::string_view name, const Job& job) const;
     void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
 
+    const std::string prefixes_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<Stored, EventNumber> first_delivered_;
     std::map<Receipt, Delivered> in_hand_;

@@ -75,7 +75,8 @@ protected:
 
     std::map<std::uint64_t, std::string> jobs;  // of what was delivered last under each number
     testing::KeepingJudge judge;
-    ValidRequests oracle{judge};
+    engine::Tunables tunables;
+    ValidRequests oracle{judge, tunables};
 };
 
 TEST_F(ValidRequestsTest, AValidOneIsLookedAtAndRuns) {
@@ -105,6 +106,34 @@ TEST_F(ValidRequestsTest, WhatIsSentIsWhatIsStored) {
     (*other.mutable_env())["COLOUR"] = "red";
     send(other);
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: what its worker is sent has never been stored")));
+}
+
+TEST_F(ValidRequestsTest, OneThatPointsToDataOfAnotherTenantIsInvalidAndNotSent) {
+    const auto pointing = [this](const std::string& job, const std::string& tenant, const std::string& pointer) {
+        cap::JobRequest request = request_of(job);
+        request.set_tenant_id(tenant);
+        request.set_context_ptr(pointer);
+        ++judge.number;
+        store(request, Topology::kGateway);
+        return request;
+    };
+    pointing("theirs", "t", "redis://ctx:theirs");
+    for (const char* allowed : {"ctx:theirs", "s3://bucket", "art:1", "res:nobody"})
+        send(pointing(std::string("of-t-") + allowed, "t", allowed).job_id());
+    send(pointing("other", "u", "redis://ctx:other").job_id());
+    pointing("late", "v", "ctx:later");
+    pointing("later", "w", "ctx:later");
+    send("late");
+    EXPECT_THAT(judge.found, IsEmpty());
+    for (const char* refused : {"ctx:theirs", "res:theirs:redacted:1", "job:req:theirs"}) {
+        const std::string job = std::string("of-u-") + refused;
+        pointing(job, "u", refused);
+        send(job);
+        EXPECT_THAT(judge.found, ElementsAre(HasSubstr("its input would be"))) << refused;
+        judge.found.clear();
+        oracle.string_set(kReplica, "dlq:entry:" + job, nullptr, R"({"reason_code":"invalid_request"})", -1, -1);
+        EXPECT_THAT(judge.found, IsEmpty()) << refused;
+    }
 }
 
 TEST_F(ValidRequestsTest, WhatOthersHaveStoredInItsPlaceMayBeSent) {

@@ -7,9 +7,10 @@
 --       idempotency_ttl_ms, and longest_life_ms, which count only where the request is the very text that is stored: of any
 --       other one they are not the job's; tenant, to be held against the job's, and two_tenants; processed_mark with
 --       in_flight_mark, mark_content and in_flight_ttl_ms where a message is handled; answer_of: the handling whose answer of policy
---       is still at hand
+--       is still at hand; own_run: the run whose step the job's id names is the request's tenant's, or nobody's
 --       in order: metadata fields and values
--- Reply {'handled'}: the message, before. {'busy'} or {'refused'}: this request may touch no job. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
+-- Reply {'handled'}: the message, before. {'busy'} or {'refused'}: this request may touch no job. {'whose', document of a run}: a new
+--        job has the id of one of its steps, and the caller sees whether it is the request's tenant's. Or {'held', state before, attempts, dispatch number, published, stored request ('' = this one),
 --        worker of the dispatch, trace id, stream sequence before the dispatch, dispatches so far, ms until the next
 --        try is due, {strings read along}, why the last try came to nothing, place in its tenant's line ('' = none |
 --        'waiting' | 'woken': it has a slot in reserve), token of the handling that put it there, {jobs woken}, when it
@@ -20,7 +21,7 @@
 --        what is stored is what counts, the job's deadline ('' = none), when all this was, {worker with a free slot, jobs that it
 --        had in flight, ...}, the worker that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue
 --        in which it waits for capacity ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
---        job before ('' = one has)}
+--        job before ('' = one has), how often in a row judging it has taken too long}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
 -- tenant's job under this id, and come no further, has named that tenant.
@@ -31,6 +32,15 @@ local function name_tenant(job, named, tenant)
     leave_line(job, named)
   end
   redis.call('SADD', 'job:tenant:active:' .. tenant, job)
+end
+
+-- The run whose step the id of a new job names, where it may be another tenant's: its document. Of runs of its own the index of
+-- those that have not ended knows.
+local function run_of_others(job, tenant)
+  local run = string.match(job, '^([^:]+):.+@%d+$')
+  if not run or redis.call('SISMEMBER', 'wf:runs:active:' .. tenant, run) == 1 then return end
+  local document = redis.pcall('GET', 'wf:run:' .. run)
+  return type(document) == 'string' and redis.call('EXISTS', mirror_key(job)) == 0 and document
 end
 
 local args, first_field = named_arguments()
@@ -49,7 +59,7 @@ end
 local meta, at = KEYS[2], now_micros()
 local facts = read_fields(meta, 'state', 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
                           'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'updated_at', 'ls_stream_server',
-                          'ls_input_misses', 'ls_request_lost', unpack(fields_of_entering))
+                          'ls_input_misses', 'ls_policy_timeouts', 'ls_request_lost', unpack(fields_of_entering))
 local function is_empty()
   for _, value in pairs(facts) do
     if value then return false end
@@ -69,6 +79,13 @@ local tenant = facts.tenant or ''
 local named = string.match(tenant, '^%s*(.-)%s*$')
 -- Whatever the hash names: who says to the letter what is stored is not another's.
 local foreign = args.tenant and (args.two_tenants or named ~= '' and named ~= args.tenant and request ~= args.request)
+if args.tenant and not args.own_run and not present(facts.state) and not request then
+  local document = run_of_others(job, args.tenant)
+  if document then
+    redis.call('DEL', KEYS[1])
+    return {'whose', document}
+  end
+end
 -- Whether there is a mirror is learnt by writing the one of the first state.
 local begins = not foreign and not present(facts.state) and redis.call('SET', mirror_key(job), 'PENDING', 'NX', 'PX', ttl)
 local state = begins and '' or state_of(job, facts.state)
@@ -156,4 +173,4 @@ return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), fact
         facts.ls_waits_token or '', woken_jobs, facts.updated_at or '0', facts.ls_stream_server or '', wrong_typed,
         counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at,
         freed_workers, place == 'woken' and (facts.ls_handed or '') or '', facts.ls_queue or '', waited, unserved,
-        untouched and (state == '' or state == 'PENDING') and '1' or ''}
+        untouched and (state == '' or state == 'PENDING') and '1' or '', counter(facts.ls_policy_timeouts)}

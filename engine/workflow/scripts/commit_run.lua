@@ -6,10 +6,11 @@
 -- ARGV  named: run, workflow, org; token, unless nothing is locked; read_sha1: what the document was, unless it is not compared;
 --       document, with status and was_status, where it changes; definition: to be kept; asks_done: how many have been worked off;
 --       earliest_due: of the timers that outlive a replica, in us; retention_ms: of a run that has ended; context_ttl_ms;
---       reopened: the run had ended, and goes on; release_lock; and how many of each there are in order: timeline, contexts, outbox, settled, opened, due, children, asked
---       in order: timeline: event; contexts: key, content; outbox: id, what; settled: job; opened: job, step; due: step, ms;
+--       reopened: the run had ended, and goes on; release_lock; and how many of each there are in order: begun, timeline, contexts, outbox, settled, opened, due, children, asked
+--       in order: begun: job that no earlier commit has opened, as far as the caller knows; timeline: event; contexts: key, content; outbox: id, what; settled: job; opened: job, step; due: step, ms;
 --       children: run, workflow, org, document; asked: run, what
--- Reply {'ok'}; {'lost'}: the lock is not the caller's; {'changed'}: somebody else has written the document
+-- Reply {'ok'}; {'lost'}: the lock is not the caller's; {'changed'}: somebody else has written the document; {'recorded', {job,
+--       tenant, topic, request ('' = gone)}, ...}: there are jobs of these ids, and no earlier commit has opened them
 
 local args, place = named_arguments()
 
@@ -30,6 +31,15 @@ if args.read_sha1 then
     return {'changed'}
   end
 end
+
+local recorded = {'recorded'}
+for_all(args.begun, 1, function(job)
+  local facts = redis.call('HMGET', meta_key(job), 'state', 'tenant', 'topic')
+  if present(facts[1]) and redis.call('HEXISTS', wf_key('open', args.run), job) == 0 then
+    recorded[#recorded + 1] = {job, facts[2] or '', facts[3] or '', request_of(job)}
+  end
+end)
+if recorded[2] then return recorded end
 
 local kept_after_the_end = {'def', 'seen', 'open', 'outbox', 'asks'}
 local run, at = args.run, now_micros()

@@ -39,14 +39,20 @@ local function index_run(run, workflow, org, status, was, at)
   if present(was) and was ~= status then
     redis.call('ZREM', 'wf:runs:status:' .. was, run)
   end
-  if not present(org) then return end
-  redis.call(ended_runs[status] and 'SREM' or 'SADD', 'wf:runs:active:' .. org, run)
+  redis.call(ended_runs[status] and 'SREM' or 'SADD', 'wf:runs:active:' .. (present(org) and org or 'default'), run)
 end
 
 -- What the record of a job says, for a run that waits for it: {job, state, result pointer, reason, '1' = fatal, '1' = its output
--- is still to be scanned}.
+-- is still to be scanned, tenant, topic}.
 local function job_facts(job)
-  local facts = redis.call('HMGET', meta_key(job), 'state', 'result_ptr', 'failure_reason', 'ls_fatal')
+  local facts = redis.call('HMGET', meta_key(job), 'state', 'result_ptr', 'failure_reason', 'ls_fatal', 'tenant', 'topic')
   local scanned = redis.call('ZSCORE', 'lockstep:output:scan_pending', job)
-  return {job, state_of(job, facts[1]), facts[2] or '', facts[3] or '', facts[4] or '', scanned and '1' or ''}
+  return {job, state_of(job, facts[1]), facts[2] or '', facts[3] or '', facts[4] or '', scanned and '1' or '', facts[5] or '',
+          facts[6] or ''}
+end
+
+-- The request of a job as it is stored; '' where there is none.
+local function request_of(job)
+  local request = redis.pcall('GET', request_key(job))
+  return type(request) == 'string' and request or ''
 end

@@ -6,7 +6,8 @@
 --       outputs_max: of all of them, after which no further job is looked at
 --       in order: jobs whose records are read, the first in any case
 -- Reply {'busy'}; {'absent'}; or {'held', now, document, its SHA-1, definition ('' = none is kept), {outbox: id, what, ...},
---        {asked: JSON, ...}, {of each job: {job, state, result pointer, reason, fatal, to be scanned, result}}, SHA-1 of the
+--        {asked: JSON, ...}, {of each job: {job, state, result pointer, reason, fatal, to be scanned, tenant, topic, result, request, of one
+--        that has ended}}, SHA-1 of the
 --        document that we have written last ('' = none)}
 
 -- What a result pointer leads to; false where nothing is there, or too much.
@@ -35,8 +36,9 @@ local read = 0
 for i = first, #ARGV do
   if read >= tonumber(args.outputs_max) then break end
   local facts = job_facts(ARGV[i])
-  facts[7] = facts[2] == 'SUCCEEDED' and result_of(facts[3], args.output_max) or false
-  if facts[7] then read = read + #facts[7] end
+  facts[9] = facts[2] == 'SUCCEEDED' and result_of(facts[3], args.output_max) or ''
+  facts[10] = terminal[facts[2]] and request_of(ARGV[i]) or ''
+  read = read + #facts[9] + #facts[10]
   jobs[#jobs + 1] = facts
 end
 return {'held', now_micros(), document, redis.sha1hex(document), redis.call('GET', wf_key('def', args.run)) or '',
