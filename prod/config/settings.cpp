@@ -203,6 +203,7 @@ private:
     void read_servers() {
         NatsOptions& nats = settings_.nats;
         nats.url = env_.get_or("NATS_URL", nats.url);
+        if (const std::string wrong = address_mistake(nats.url); !wrong.empty()) mistake("NATS_URL: " + wrong);
         nats.credentials_file = env_.get_or("NATS_CREDS", "");
         nats.user = env_.get_or("NATS_USERNAME", "");
         nats.password = env_.get_or("NATS_PASSWORD", "");
@@ -233,12 +234,11 @@ private:
     }
 
     void read_redis() {
-        if (const auto cluster = env_.get("REDIS_CLUSTER_ADDRESSES"))
-            mistake(fmt::format(
-                "REDIS_CLUSTER_ADDRESSES is set ({}): the keys of this schema lie in different cluster slots, "
+        if (env_.get("REDIS_CLUSTER_ADDRESSES"))
+            mistake(
+                "REDIS_CLUSTER_ADDRESSES is set: the keys of this schema lie in different cluster slots, "
                 "so its scripts cannot run on a Redis Cluster. Unset it and point REDIS_URL at a single "
-                "primary (with replicas and Sentinel or a managed failover, if you like)",
-                *cluster));
+                "primary (with replicas and Sentinel or a managed failover, if you like)");
         const auto redis = parse_redis_url(env_.get_or("REDIS_URL", "redis://localhost:6379"));
         if (!redis) return mistake(fmt::format("REDIS_URL: {}", redis.error()));
         settings_.redis = *redis;

@@ -273,6 +273,16 @@ TEST(Settings, RefuseARedisCluster) {
     EXPECT_TRUE(mentions(error_of({{"REDIS_CLUSTER_ADDRESSES", "a:1,b:2"}}), "Cluster"));
 }
 
+TEST(Settings, RepeatNothingOfAnAddressThatIsMalformed) {
+    for (const auto& [name, value] : Environment::Values{{"REDIS_CLUSTER_ADDRESSES", "redis://:secret@a:1"},
+                                                         {"REDIS_URL", "redis://me:secret"},
+                                                         {"NATS_URL", "nats://me:secret"}}) {
+        const std::string error = error_of({{name, value}});
+        EXPECT_TRUE(mentions(error, name)) << error;
+        EXPECT_FALSE(mentions(error, "secret")) << error;
+    }
+}
+
 TEST(Settings, RefuseHalfACertificateAndRequiredTlsWithoutAnAuthority) {
     EXPECT_TRUE(mentions(error_of({{"NATS_TLS_CERT", "c.pem"}}), "belong together"));
     EXPECT_TRUE(mentions(error_of({{"SAFETY_KERNEL_TLS_REQUIRED", "true"}}), "SAFETY_KERNEL_TLS_CA"));

@@ -28,6 +28,43 @@ std::vector<std::string> addresses(const std::string& url) {
     return out;
 }
 
+/// Where the log-in or the host of an address begins.
+std::size_t host_at(std::string_view address) {
+    const auto scheme = address.find("://");
+    return scheme == std::string_view::npos ? 0 : scheme + 3;
+}
+
+/// The list, parted before those that begin with a scheme only: a comma elsewhere may be one of a password.
+std::vector<std::string> addresses_with_schemes(const std::string& url) {
+    std::vector<std::string> out;
+    for (std::string& one : addresses(url)) {
+        if (out.empty() || host_at(one) > 0)
+            out.push_back(std::move(one));
+        else
+            out.back() += "," + one;
+    }
+    return out;
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Of `host[:port]`; an IPv6 address stands in brackets.
+bool port_is_number(std::string_view host) {
+    const auto bracket = host.starts_with('[') ? host.find(']') : 0;
+    if (bracket == std::string_view::npos) return false;
+    const auto colon = host.find(':', bracket);
+    return colon == std::string_view::npos || is_number(host.substr(colon + 1));
+}
+
+/// As it is where it looks like a host with its port: of anything else, a part may be a password.
+std::string shown_host(std::string_view host) {
+    constexpr std::string_view kOfHosts = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]";
+    const bool plain = host.find_first_not_of(kOfHosts) == std::string_view::npos && port_is_number(host);
+    return plain ? std::string(host) : "***";
+}
+
 natsStatus sign_nonce(char** error, unsigned char** signature, int* length, const char* nonce, void* seed) {
     (void)error;
     return nats_Sign(static_cast<const std::string*>(seed)->c_str(), nonce, signature, length);
@@ -37,14 +74,37 @@ natsStatus sign_nonce(char** error, unsigned char** signature, int* length, cons
 
 std::string display_url(const std::string& url) {
     std::string out;
-    for (const std::string& one : addresses(url)) {
-        const auto scheme = one.find("://");
-        const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+    for (const std::string& one : addresses_with_schemes(url)) {
+        const std::size_t host = host_at(one);
         const auto at = one.rfind('@');  // a password may hold others
         if (!out.empty()) out += ',';
-        out += at == std::string::npos || at < host ? one : one.substr(0, host) + "***@" + one.substr(at + 1);
+        if (at != std::string::npos && at >= host) {
+            out += one.substr(0, host) + "***@" + shown_host(std::string_view(one).substr(at + 1));
+            continue;
+        }
+        std::string hosts;
+        for (const std::string& part : addresses(one)) {
+            const std::size_t from = host_at(part);
+            hosts +=
+                (hosts.empty() ? "" : ",") + part.substr(0, from) + shown_host(std::string_view(part).substr(from));
+        }
+        out += hosts;
     }
     return out;
+}
+
+std::string address_mistake(const std::string& url) {
+    for (const std::string& one : addresses(url)) {
+        const auto at = one.rfind('@');
+        const std::string_view host = std::string_view(one).substr(at == std::string::npos ? host_at(one) : at + 1);
+        // The library repeats a port that is none, and it may well be a password.
+        if (!port_is_number(host))
+            return "an address is not [nats://|tls://][user:password@]host[:port] with a number for the port; it is "
+                   "not "
+                   "shown, as there may be a password in it. A password with a comma belongs into NATS_PASSWORD, "
+                   "beside NATS_USERNAME";
+    }
+    return {};
 }
 
 bool wants_tls(const std::string& url) {
@@ -71,6 +131,8 @@ tl::expected<LibraryOptions, std::string> library_options(const NatsOptions& opt
 
     std::vector<std::string> list = addresses(options.url);
     if (list.empty()) return tl::make_unexpected(std::string("NATS_URL is empty"));
+    if (const std::string wrong = address_mistake(options.url); !wrong.empty())
+        return tl::make_unexpected("NATS_URL: " + wrong);
     for (const std::string& one : discovered)
         if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
     std::vector<const char*> servers;

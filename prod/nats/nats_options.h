@@ -58,8 +58,10 @@ struct LibraryOptions {
 [[nodiscard]] tl::expected<LibraryOptions, std::string> library_options(
     const NatsOptions& options, const std::vector<std::string>& discovered = {});
 
-/// For logs: the addresses without user and password.
+/// For logs and messages: the addresses without user and password, and with `***` for what may be a part of one.
 [[nodiscard]] std::string display_url(const std::string& url);
+/// Why an address in the list cannot be one, without repeating it; empty: each may be.
+[[nodiscard]] std::string address_mistake(const std::string& url);
 
 /// Whether any of the addresses asks for TLS.
 [[nodiscard]] bool wants_tls(const std::string& url);

@@ -57,7 +57,10 @@ tl::expected<RedisHost, std::string> parse_host(std::string_view text, int other
     if (read.host.empty()) read.host = "localhost";
     if (port.empty()) return read;
     const auto number = port.starts_with(':') ? whole_number(port.substr(1), 65535) : std::nullopt;
-    if (!number || *number == 0) return tl::make_unexpected(fmt::format("the port must be a number, got \"{}\"", port));
+    // What stands there is not repeated: without an @ behind it, it may well be a password.
+    if (!number || *number == 0)
+        return tl::make_unexpected(
+            "the port must be a number from 1 to 65535 (a user and password stand before an @: user:password@host)");
     read.port = *number;
     return read;
 }
@@ -104,7 +107,7 @@ std::string read_path(std::string_view path, bool sentinel, RedisAddress& addres
     }
     if (path.empty()) return {};
     const auto number = whole_number(path, 1'000'000);
-    if (!number) return fmt::format("the database must be a number, got \"{}\"", path);
+    if (!number) return "the database must be a number (in a password write %2F for /)";
     address.database = *number;
     return {};
 }

@@ -39,7 +39,8 @@ struct RedisAddress {
     [[nodiscard]] std::string display() const;
 };
 
-/// Percent-encoding is undone in user and password. Of TLS it knows only whether it is asked for.
+/// Percent-encoding is undone in user and password. Of TLS it knows only whether it is asked for. The error repeats nothing of the URL:
+/// in a malformed one, any part may be the password.
 [[nodiscard]] tl::expected<RedisAddress, std::string> parse_redis_url(std::string_view url);
 
 }  // namespace lockstep::prod
