@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/subjects.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -27,7 +28,7 @@ engine::Task<int> set_consumers(Session& session, ConsumersOptions options) {
             fmt::print("{}.{}: {}\n", stream, durable, difference->empty() ? "unchanged" : printable(*difference));
     }
     if (options.json)
-        fmt::print("{}\n", document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}", json_text(document));
     else if (changed)
         fmt::print(
             "{}Every replica has to be started with the same settings (NATS_JS_ACK_WAIT, NATS_MAX_ACK_PENDING,\n"

@@ -244,7 +244,7 @@ engine::Task<int> run_doctor(Session& session, DoctorOptions options) {
     if (options.json)
         fmt::print("{}", document_line(findings_json(findings)));
     else
-        fmt::print("{}", findings_text(findings, options.all));
+        fmt::print("{}", printable_lines(findings_text(findings, options.all)));
     co_return anything_wrong(findings) ? kUnwell : kDone;
 }
 

@@ -1,4 +1,4 @@
-// What is printed with --json, for other programs: one line, whose members output.schema.json names.
+// JSON as it is printed. With --json it is for other programs: one line, whose members output.schema.json names.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,7 +12,10 @@ namespace lockstep::prod {
 /// have stored it have none.
 inline constexpr std::string_view kOutputSchemaVersion = "1.2";
 
-/// With a newline at its end; broken UTF-8 is replaced. REQUIRES: an object.
+/// With its schema version. REQUIRES: an object.
 [[nodiscard]] std::string document_line(nlohmann::json document);
+
+/// With a newline at its end; broken UTF-8 is replaced, and hidden characters are escaped. `indent`: spaces a level; -1: all in one line.
+[[nodiscard]] std::string json_text(const nlohmann::json& document, int indent = -1);
 
 }  // namespace lockstep::prod

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/store/keys.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -50,7 +51,7 @@ engine::Task<int> list_locks(Session& session, std::string job, bool as_json) {
             fmt::print("{:<44} held by {} {}\n", printable(keys[i]), printable(holder.text()),
                        until.is_null() ? "for ever" : "until " + until.get<std::string>());
     }
-    if (as_json) fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (as_json) fmt::print("{}", json_text(document));
     co_return kDone;
 }
 
@@ -87,7 +88,7 @@ engine::Task<int> show_circuits(Session& session, bool as_json) {
             fmt::print("{:<8}{:<10} {} failures in a row{}\n", kCircuits[i].name, state, failures,
                        until.is_null() ? "" : ", asked again at " + until.get<std::string>());
     }
-    if (as_json) fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (as_json) fmt::print("{}", json_text(document));
     co_return kDone;
 }
 

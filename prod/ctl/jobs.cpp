@@ -71,7 +71,7 @@ std::string output_line(const JobView& view) {
 }
 
 void print_job(const std::string& job, const JobView& view) {
-    fmt::print("{}  {}\n", job, view.get("state"));
+    fmt::print("{}  {}\n", printable(job), printable(view.get("state")));
     const auto line = [&](const char* label, const std::string& value) {
         if (!value.empty()) fmt::print("  {:<12}{}\n", label, printable(value));
     };
@@ -89,7 +89,7 @@ void print_job(const std::string& job, const JobView& view) {
     for (const auto& event : view.events) {
         const auto bar = event.find('|');
         if (bar != std::string::npos)
-            fmt::print("    {}  {}\n", micros_as_time(event.substr(0, bar)), event.substr(bar + 1));
+            fmt::print("    {}  {}\n", micros_as_time(event.substr(0, bar)), printable(event.substr(bar + 1)));
     }
 }
 
@@ -118,7 +118,7 @@ engine::Task<int> show_status(Session& session, StatusOptions options) {
     }
     if (options.json) {
         const bool one = options.jobs.size() == 1 && !all.empty();
-        fmt::print("{}", one ? document_line(all[0]) : all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+        fmt::print("{}", one ? document_line(all[0]) : json_text(all));
     }
     co_return code;
 }
@@ -189,7 +189,7 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
             document[name] = count;
             if (!as_json) fmt::print("{:<20}{:>10}\n", name, count);
         }
-        if (as_json) fmt::print("{}\n", document.dump());
+        if (as_json) fmt::print("{}", json_text(document));
         co_return kDone;
     }
     for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -205,7 +205,7 @@ engine::Task<int> list_jobs(Session& session, std::string state, std::int64_t li
         else
             fmt::print("{}  {}\n", micros_as_time(at), printable(job.text()));
     }
-    if (as_json) fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (as_json) fmt::print("{}", json_text(document));
     co_return kDone;
 }
 
@@ -246,9 +246,9 @@ engine::Task<int> cancel_job(Session& session, std::string job, std::string reas
                                   {"cancelled", now},
                                   {"state", engine::to_string(now ? engine::JobState::cancelled : *states.before)}}));
     else if (now)
-        fmt::print("{} cancelled (was {})\n", job, engine::to_string(*states.before));
+        fmt::print("{} cancelled (was {})\n", printable(job), engine::to_string(*states.before));
     else
-        fmt::print("{} had ended already: {}\n", job, engine::to_string(*states.before));
+        fmt::print("{} had ended already: {}\n", printable(job), engine::to_string(*states.before));
     co_return kDone;
 }
 

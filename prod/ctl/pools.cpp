@@ -133,7 +133,7 @@ void print_pool(const PoolOptions& options, const PoolChange& change, const InHa
     if (options.status == engine::PoolStatus::active) return;
     if (!change.without_pool.empty())
         fmt::print("no pool is left for {}: such jobs find none (no_pool_mapping) until one is resumed\n",
-                   fmt::join(change.without_pool, ", "));
+                   printable(fmt::format("{}", fmt::join(change.without_pool, ", "))));
     if (drained)
         fmt::print("it is empty: none of its {} workers has a job\n", in_hand.workers);
     else

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "engine/runtime/scope.h"
+#include "prod/ctl/text.h"
 
 namespace lockstep::prod {
 
@@ -17,7 +18,7 @@ engine::Task<void> run_into(engine::Task<int> command, std::optional<int>& code)
 }  // namespace
 
 int complain(int exit_code, const std::string& what) {
-    fmt::print(stderr, "lockstepctl: {}\n", what);
+    fmt::print(stderr, "lockstepctl: {}\n", printable_lines(what));
     return exit_code;
 }
 

@@ -72,7 +72,7 @@ private:
     std::string bus_trouble_;
 };
 
-/// Prints `lockstepctl: <what>` and answers the code.
+/// Prints `lockstepctl: <what>`, of one line or several, without hidden characters, and answers the code.
 int complain(int exit_code, const std::string& what);
 
 }  // namespace lockstep::prod

@@ -6,13 +6,32 @@
 #include <charconv>
 
 #include "engine/runtime/span.h"
+#include "prod/observe/hidden_characters.h"
 
 namespace lockstep::prod {
 
 std::string printable(std::string_view text) {
     std::string out;
-    for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    while (!text.empty()) {
+        const Character first = first_character(text);
+        if (first.hidden)
+            out += '?';
+        else
+            out += text.substr(0, first.bytes);
+        text.remove_prefix(first.bytes);
+    }
     return out;
+}
+
+std::string printable_lines(std::string_view text) {
+    std::string out;
+    while (true) {
+        const std::size_t end = text.find('\n');
+        out += printable(text.substr(0, end));
+        if (end == std::string_view::npos) return out;
+        out += '\n';
+        text.remove_prefix(end + 1);
+    }
 }
 
 std::string micros_as_time(std::string_view text) {

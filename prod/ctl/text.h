@@ -8,8 +8,11 @@
 
 namespace lockstep::prod {
 
-/// Without control characters: what comes from a job must not drive the operator's terminal.
+/// With `?` in the place of each hidden character (prod/observe/hidden_characters.h): what comes from a job must not drive the
+/// operator's terminal.
 [[nodiscard]] std::string printable(std::string_view text);
+/// The same of a text of several lines.
+[[nodiscard]] std::string printable_lines(std::string_view text);
 
 /// Microseconds since the epoch as "2026-01-31T12:00:00.123Z"; other text as it is.
 [[nodiscard]] std::string micros_as_time(std::string_view micros);

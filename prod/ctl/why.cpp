@@ -341,8 +341,8 @@ engine::Task<int> show_queue(Session& session, QueueOptions options) {
     if (!options.each) print_groups(groups, around->now);
     for (const auto& [name, state] : messages.items())
         if (state.is_object())
-            fmt::print("{}: {} not delivered yet, {} in hand\n", name, state["waiting"].dump(),
-                       state["in_hand"].dump());
+            fmt::print("{}: {} not delivered yet, {} in hand\n", name, state["waiting"].get<std::int64_t>(),
+                       state["in_hand"].get<std::int64_t>());
     if (groups.empty()) fmt::print("no job waits\n");
     const auto looked_at = static_cast<std::int64_t>(jobs.size());
     if (looked_at < in_all)

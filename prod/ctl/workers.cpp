@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/snapshot/worker_snapshot.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -18,7 +19,7 @@ engine::Task<int> list_workers(Session& session, bool as_json) {
     const auto document = nlohmann::json::parse(snapshot.value().text(), nullptr, false);
     if (!document.is_object()) co_return complain(kFailed, "the snapshot of workers cannot be read");
     if (as_json) {
-        fmt::print("{}\n", document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}", json_text(document));
         co_return kDone;
     }
     const auto read = engine::parse_worker_snapshot(snapshot.value().text());

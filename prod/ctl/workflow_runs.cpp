@@ -261,7 +261,7 @@ engine::Task<int> show_run(Session& session, RunStatusOptions options) {
         if (!file) co_return complain(kFailed, fmt::format("--html: {} cannot be written", options.html));
     }
     if (options.json) {
-        fmt::print("{}\n", dump(document));
+        fmt::print("{}", json_text(document));
     } else {
         const RunStyle style = isatty(STDOUT_FILENO) != 0 ? RunStyle::terminal : RunStyle::plain;
         fmt::print("{}", draw_run(document, definition, session.clock().now(), style));
@@ -283,7 +283,7 @@ engine::Task<int> count_runs(Session& session, bool as_json) {
         document[name] = (*counts)[i].integer_or(0);
         if (!as_json) fmt::print("{:<12}{:>10}\n", name, (*counts)[i].integer_or(0));
     }
-    if (as_json) fmt::print("{}\n", dump(document));
+    if (as_json) fmt::print("{}", json_text(document));
     co_return kDone;
 }
 
@@ -326,7 +326,7 @@ engine::Task<int> list_runs(Session& session, ListRunsOptions options) {
         }
     }
     if (options.json) {
-        fmt::print("{}\n", dump(list));
+        fmt::print("{}", json_text(list));
         co_return kDone;
     }
     for (const json& run : list)
@@ -355,9 +355,9 @@ engine::Task<int> cancel_run(Session& session, std::string run, std::string reas
     if (as_json)
         fmt::print("{}", document_line({{"run_id", run}, {"asked", open}, {"status", after}}));
     else if (open)
-        fmt::print("{} {} (was {})\n", run, after, engine::to_string(before));
+        fmt::print("{} {} (was {})\n", printable(run), printable(after), engine::to_string(before));
     else
-        fmt::print("{} had ended already: {}\n", run, after);
+        fmt::print("{} had ended already: {}\n", printable(run), printable(after));
     co_return kDone;
 }
 
@@ -385,7 +385,7 @@ engine::Task<int> retry_run(Session& session, std::string run, std::string by, b
     if (as_json)
         fmt::print("{}", document_line({{"run_id", run}, {"was", before}, {"status", after}}));
     else
-        fmt::print("{} {} (was {})\n", run, after, before);
+        fmt::print("{} {} (was {})\n", printable(run), printable(after), printable(before));
     co_return kDone;
 }
 
@@ -428,7 +428,8 @@ engine::Task<int> decide_step(Session& session, StepDecision decision) {
                                         {"approved", decision.approved},
                                         {"status", status}}));
     else
-        fmt::print("{} {} {}: {}\n", decision.run, decision.step, decision.approved ? "approved" : "rejected", status);
+        fmt::print("{} {} {}: {}\n", printable(decision.run), printable(decision.step),
+                   decision.approved ? "approved" : "rejected", status);
     co_return kDone;
 }
 

@@ -65,6 +65,17 @@ TEST_F(LogTest, QuotesWhatWouldNotReadAsOneWord) {
     EXPECT_EQ(told(lines[0]), R"([SCHEDULER] WARN odd a="two words" b="" c="line\nbreak" d="x=\"y\"")");
 }
 
+TEST_F(LogTest, EscapesCharactersThatNobodySees) {
+    const std::string id = "a\u202eb\u009bc";
+    auto plain = log(false);
+    plain.event(LogLevel::warn, "odd\u2066", {{"job", id}, {"b", "two\u202e words"}});
+    EXPECT_EQ(told(lines.at(0)), R"([SCHEDULER] WARN odd\u2066 job=a\u202eb\u009bc b="two\u202e words")");
+    auto json = log(true);
+    json.event(LogLevel::warn, "odd", {{"job", id}});
+    EXPECT_NE(lines.at(1).find(R"("job":"a\u202eb\u009bc")"), std::string::npos) << lines[1];
+    EXPECT_EQ(nlohmann::json::parse(lines[1])["job"], id);
+}
+
 TEST_F(LogTest, OfALongTextWritesTheBeginningAndHowLongItWas) {
     const std::string text = std::string(SpdlogLog::kFieldBytesMax - 1, 'x') + "\u00e9" + std::string(4 << 20, 'y');
     auto json = log(true);

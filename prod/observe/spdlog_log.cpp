@@ -12,6 +12,7 @@
 
 #include "engine/config/tunables.h"
 #include "engine/wire/text.h"
+#include "prod/observe/hidden_characters.h"
 
 namespace lockstep::prod {
 
@@ -155,7 +156,7 @@ void SpdlogLog::write_line(LogLevel level, std::string_view message, std::initia
     for (LogField& field : all)
         if (auto* text = std::get_if<std::string_view>(&field.value); text != nullptr && text->size() > kFieldBytesMax)
             *text = beginnings.emplace_back(beginning(*text));
-    const std::string line = json_ ? as_json(level, message, all) : as_text(level, message, all);
+    const std::string line = escape_hidden(json_ ? as_json(level, message, all) : as_text(level, message, all));
     // As a plain string: the text must not be taken for a format.
     logger_->log(spdlog::level::info, spdlog::string_view_t(line));
 }
