@@ -13,9 +13,11 @@
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/subjects.h"
 #include "prod/ctl/document.h"
 #include "prod/ctl/scripts/decide_approval.lua.h"
+#include "prod/ctl/text.h"
 
 namespace lockstep::prod {
 
@@ -154,14 +156,20 @@ engine::Task<int> decide_approval(Session& session, ApprovalOptions options) {
         else
             told = co_await publish_rejection(session, options, request);
         if (!told.applied())
-            fmt::print(stderr, "lockstepctl: the decision is recorded, but the message about it may be lost ({}){}\n",
-                       told.failure().detail,
-                       options.approve ? "; the scheduler takes the job up by itself within minutes" : "");
+            complain(kDone,
+                     fmt::format("the decision is recorded, but the message about it may be lost ({}){}",
+                                 told.failure().detail,
+                                 options.approve ? "; the scheduler takes the job up by itself within minutes" : ""));
+        if (options.approve && wire::leads_elsewhere(waiting->request.context_ptr()))
+            complain(kDone,
+                     fmt::format("the input of job {} lies at {}, and the approval does not cover it: no scheduler "
+                                 "reads there, so whoever may write there may exchange it until the worker has read it",
+                                 options.job, wire::trim(waiting->request.context_ptr())));
         if (options.json)
             fmt::print("{}",
                        document_line({{"job_id", options.job}, {"approved", options.approve}, {"state", target}}));
         else
-            fmt::print("{} {}\n", options.job, options.approve ? "approved" : "rejected");
+            fmt::print("{} {}\n", printable(options.job), options.approve ? "approved" : "rejected");
         co_return kDone;
     }
     co_return complain(kFailed, fmt::format("job {} is being worked on all the time; try again", options.job));

@@ -9,11 +9,17 @@
 
 #include "engine/store/keys.h"
 #include "engine/store/scripts.h"
+#include "engine/store/scripts/common.lua.h"
 #include "engine/wire/json.h"
+#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
+#include "engine/wire/sha256.h"
+#include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 #include "prod/ctl/document.h"
 #include "prod/ctl/reason_codes.h"
+#include "prod/ctl/scripts/remove_dead_letter.lua.h"
 #include "prod/ctl/submit.h"
 #include "prod/ctl/text.h"
 
@@ -35,7 +41,10 @@ std::string entry_key(std::string_view job) { return fmt::format("dlq:entry:{}",
 std::string word(const json& entry, const char* key) {
     const auto found = entry.find(key);
     if (found == entry.end()) return "-";
-    return printable(found->is_string() ? found->get<std::string>() : found->dump());
+    if (found->is_string()) return printable(found->get<std::string>());
+    std::string text = json_text(*found);
+    text.pop_back();  // its newline
+    return text;
 }
 
 engine::Task<tl::expected<std::string, CommandError>> load_letter(Session& session, std::string job) {
@@ -57,8 +66,9 @@ constexpr std::int64_t kPage = 500;
 struct Letter {
     std::string id;
     std::int64_t written_at = 0;
-    json entry;
-    std::string tenant;
+    std::string bytes;  // of its entry, as it was read
+    json entry{};       // the same, parsed
+    std::string tenant{};
 };
 
 struct LetterPage {
@@ -97,7 +107,7 @@ engine::Task<tl::expected<LetterPage, std::string>> LetterWalk::next() {
     const std::size_t count = list == nullptr ? 0 : list->size() / 2;
     page.last = static_cast<std::int64_t>(count) < kPage;
     for (std::size_t i = 0; i < count; ++i) {
-        Letter letter{std::string((*list)[2 * i].text()), (*list)[2 * i + 1].integer_or(0), {}, {}};
+        Letter letter{std::string((*list)[2 * i].text()), (*list)[2 * i + 1].integer_or(0), {}};
         if (!cursor_ || cursor_->before(letter.written_at, letter.id)) page.letters.push_back(std::move(letter));
     }
     if (page.letters.empty()) {
@@ -123,7 +133,8 @@ engine::Task<tl::expected<LetterPage, std::string>> LetterWalk::next() {
             stale.push_back(letter.id);
             continue;
         }
-        letter.entry = json::parse(found.value()[2 * i].text(), nullptr, false);
+        letter.bytes = found.value()[2 * i].text();
+        letter.entry = json::parse(letter.bytes, nullptr, false);
         letter.tenant = found.value()[2 * i + 1].text();
         if (letter.entry.is_object()) known.push_back(std::move(letter));
     }
@@ -179,7 +190,7 @@ engine::Task<int> list_dead_letters(Session& session, ListLettersOptions options
     json document = json::array();
     for (const Letter& letter : selected->letters) document.push_back(letter.entry);
     if (options.json)
-        fmt::print("{}\n", document.dump(-1, ' ', false, json::error_handler_t::replace));
+        fmt::print("{}", json_text(document));
     else
         for (const auto& entry : document)
             fmt::print("{}  {}  {}  {}  {}\n", word(entry, "created_at"), word(entry, "job_id"), word(entry, "topic"),
@@ -196,8 +207,7 @@ engine::Task<int> show_dead_letter(Session& session, std::string job) {
     const auto text = co_await load_letter(session, job);
     if (!text) co_return complain(text.error().exit_code, text.error().message);
     const auto entry = json::parse(*text, nullptr, false);
-    fmt::print("{}\n",
-               entry.is_discarded() ? printable(*text) : entry.dump(2, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}", entry.is_discarded() ? printable(*text) + "\n" : json_text(entry, 2));
     if (!entry.is_object()) co_return kDone;
     std::fflush(stdout);
     const auto code = entry.find("reason_code");
@@ -207,72 +217,127 @@ engine::Task<int> show_dead_letter(Session& session, std::string job) {
     co_return kDone;
 }
 
+namespace {
+
+enum class Removal : std::uint8_t { removed, gone, changed };
+
+/// `as_read`: only an entry of these bytes; empty: whatever it is.
+engine::Task<tl::expected<Removal, std::string>> remove_letter(Session& session, std::string job, std::string as_read) {
+    static const engine::RedisScript kScript(
+        "remove_dead_letter", std::string(engine::scripts::kCommon) + std::string(scripts::kRemoveDeadLetter));
+    std::vector<std::string> keys{entry_key(job), kIndex, std::string(engine::keys::kUndecodable)};
+    std::vector<std::string> arguments{std::move(job), std::move(as_read)};
+    const auto reply =
+        co_await session.redis().script(kScript, std::move(keys), std::move(arguments), session.deadline());
+    if (!reply.applied()) co_return tl::make_unexpected(reply.failure().detail);
+    const std::int64_t said = reply.value().integer_or(0);
+    co_return said > 0 ? Removal::removed : said < 0 ? Removal::changed : Removal::gone;
+}
+
+/// The purge of one letter of those that were selected: 0, or the exit code.
+engine::Task<int> purge_letter(Session& session, Letter letter) {
+    const auto removal = co_await remove_letter(session, letter.id, std::move(letter.bytes));
+    if (!removal) co_return complain(kFailed, fmt::format("the dead letter of job {}: {}", letter.id, removal.error()));
+    if (*removal == Removal::changed)
+        co_return complain(kFailed, fmt::format("the dead letter of job {} was written anew meanwhile, and stays: look "
+                                                "at it and try again",
+                                                letter.id));
+    co_return kDone;  // one that somebody else has removed meanwhile is what a purge wants
+}
+
+}  // namespace
+
 engine::Task<int> delete_dead_letter(Session& session, std::string job, bool as_json) {
-    std::vector<engine::RedisCommand> commands;
-    commands.push_back({"MULTI"});
-    commands.push_back({"DEL", entry_key(job)});
-    commands.push_back({"ZREM", kIndex, job});
-    commands.push_back({"ZREM", std::string(engine::keys::kUndecodable), job});
-    commands.push_back({"EXEC"});
-    const auto replies = co_await session.read_all(std::move(commands));
-    if (!replies) co_return complain(kFailed, replies.error());
-    if (replies.value().back().at(0).integer_or(0) == 0)
-        co_return complain(kNotFound, fmt::format("there is no dead letter of job {}", job));
+    const auto removal = co_await remove_letter(session, job, {});
+    if (!removal) co_return complain(kFailed, fmt::format("the dead letter of job {}: {}", job, removal.error()));
+    if (*removal == Removal::gone) co_return complain(kNotFound, fmt::format("there is no dead letter of job {}", job));
     if (as_json) fmt::print("{}", document_line({{"job_id", job}, {"deleted", true}}));
     co_return kDone;
 }
 
 namespace {
 
-engine::Task<int> resubmit_letter(Session& session, std::string job, bool as_json, bool quiet) {
-    const auto entry = co_await load_letter(session, job);
-    if (!entry) co_return complain(entry.error().exit_code, entry.error().message);
-    std::vector<engine::RedisCommand> gets;
-    gets.push_back({"GET", "job:req:" + job});
-    gets.push_back({"GET", "ctx:" + job});
-    const auto stored = co_await session.read_all(std::move(gets));
-    if (!stored) co_return complain(kFailed, stored.error());
-    const auto request = engine::wire::from_json<cap::JobRequest>(stored.value()[0].text());
-    if (!request)
-        co_return complain(kFailed,
-                           fmt::format("job {} cannot be submitted again: its request is gone or unreadable ({})", job,
-                                       request.error().detail));
+/// What becomes of a letter's job: one id for one letter, so that a repetition finds the job that came of it.
+std::string id_of_retry(const Letter& letter) {
+    return fmt::format("{}-retry-{}", letter.id, wire::sha256_hex(letter.bytes).substr(0, 16));
+}
 
-    SubmitOptions options;
-    options.id = fmt::format("{}-retry-{}", job, session.entropy().uuid().substr(0, 8));
-    options.topic = request->topic();
-    options.tenant = request->tenant_id().empty() ? "default" : request->tenant_id();
-    options.principal = request->principal_id();
-    options.priority = request->priority();
-    options.trace = "dlq-retry-" + job;
-    options.budget = engine::wire::deadline_of(*request);
-    options.capability = request->meta().capability();
-    options.required = {request->meta().requires_().begin(), request->meta().requires_().end()};
-    options.risk_tags = {request->meta().risk_tags().begin(), request->meta().risk_tags().end()};
-    for (const auto& [key, value] : request->labels())
-        // An approval was given to the job that died, and its message id would make the stream swallow this one.
-        if (!key.starts_with("approval_") && key != "cordum.bus_msg_id") options.labels[key] = value;
-    for (const auto& [key, value] : request->env()) options.env[key] = value;
-    options.workflow = request->workflow_id();
-    if (request->has_compensation())
-        options.compensation = wire::to_json(request->compensation(), wire::Unpopulated::omit);
-    // Without a workflow nothing is rolled back, and `submit` takes no compensation that is none.
-    if (!mistake_in(options).empty()) options.compensation.clear();
-    options.labels["retry_of_job"] = job;
-    options.labels["dlq_entry"] = job;
-    options.labels["retry"] = "true";
-    options.payload = stored.value()[1].is_nil() ? "{}" : std::string(stored.value()[1].text());
-    options.json = as_json;
-    options.quiet = quiet;
-    const int code = co_await submit(session, std::move(options));
-    if (code != kDone) co_return code;
-    co_return co_await delete_dead_letter(session, std::move(job), false);
+/// The stored request as it was, but for what names the former job: its id, where its input lies, its approval, which was given to that job,
+/// and its message id, by which the stream would swallow this one. Labels say which job it was.
+cap::JobRequest request_of_retry(cap::JobRequest request, const Letter& letter) {
+    request.set_job_id(id_of_retry(letter));
+    if (!wire::key_of_pointer(request.context_ptr()).empty())
+        request.set_context_ptr("redis://ctx:" + request.job_id());
+    wire::strip_message_id_label(request);
+    auto& labels = *request.mutable_labels();
+    std::vector<std::string> of_approval;
+    for (const auto& [name, value] : labels)
+        if (wire::ascii_lower(name).starts_with("approval_")) of_approval.push_back(name);
+    for (const std::string& name : of_approval) labels.erase(name);
+    labels["retry_of_job"] = letter.id;
+    labels["dlq_entry"] = letter.id;
+    labels["retry"] = "true";
+    return request;
+}
+
+/// Why a request cannot be submitted again; empty: it can.
+std::string obstacle_to_retry(const cap::JobRequest& request, const std::string& job) {
+    const std::string_view pointer = wire::trim(request.context_ptr());
+    if (!pointer.empty() && wire::key_of_pointer(pointer) != "ctx:" + job)
+        return fmt::format("its input lies at {}, and only what lies at ctx:{} is copied", pointer, job);
+    if (const auto wrong = wire::rejection(request)) return fmt::format("its request is refused: {}", *wrong);
+    return {};
+}
+
+struct Retried {
+    int exit_code = kDone;
+    std::string job;
+    bool existing = false;
+};
+
+engine::Task<Retried> resubmit_letter(Session& session, Letter letter) {
+    const auto refuse = [&letter](std::string_view why) {
+        return Retried{complain(kFailed, fmt::format("job {0} cannot be submitted again: {1}. Submit the work as a new "
+                                                     "job (lockstepctl submit), then lockstepctl dlq delete {0}",
+                                                     letter.id, why)),
+                       {},
+                       false};
+    };
+    std::vector<engine::RedisCommand> gets;
+    gets.push_back({"GET", engine::keys::job_request(engine::JobId(letter.id))});
+    const auto stored = co_await session.read_all(std::move(gets));
+    if (!stored) co_return Retried{complain(kFailed, fmt::format("job {}: {}", letter.id, stored.error())), {}, false};
+    if (stored.value()[0].is_nil()) co_return refuse(fmt::format("its request (job:req:{}) has expired", letter.id));
+    std::string text(stored.value()[0].text());
+    auto request = wire::from_json<cap::JobRequest>(text);
+    if (!request)
+        co_return refuse(fmt::format("its request (job:req:{}) cannot be read: {}", letter.id, request.error().detail));
+    if (const std::string obstacle = obstacle_to_retry(*request, letter.id); !obstacle.empty())
+        co_return refuse(obstacle);
+    cap::JobRequest again = request_of_retry(std::move(*request), letter);
+    Retried retried{kDone, again.job_id(), false};
+    LetterClaim claim{letter.id, letter.bytes, std::move(text)};
+    const Submitted submitted = co_await submit_again(session, std::move(again), std::move(claim));
+    if (!submitted.trouble.empty()) complain(kDone, submitted.trouble);
+    if (!submitted.is_recorded()) retried.exit_code = submitted.letter_gone ? kNotFound : kFailed;
+    retried.existing = !submitted.existing.empty();
+    co_return retried;
 }
 
 }  // namespace
 
 engine::Task<int> retry_dead_letter(Session& session, std::string job, bool as_json) {
-    return resubmit_letter(session, std::move(job), as_json, false);
+    auto entry = co_await load_letter(session, job);
+    if (!entry) co_return complain(entry.error().exit_code, entry.error().message);
+    const Retried retried = co_await resubmit_letter(session, Letter{.id = std::move(job), .bytes = std::move(*entry)});
+    if (retried.exit_code != kDone) co_return retried.exit_code;
+    if (as_json)
+        fmt::print("{}",
+                   document_line({{"job_id", retried.job}, {"existing", retried.existing}, {"record_expired", false}}));
+    else
+        fmt::print("{}{}\n", printable(retried.job),
+                   retried.existing ? " (submitted earlier, of this very letter)" : "");
+    co_return kDone;
 }
 
 engine::Task<int> handle_dead_letters(Session& session, BulkOptions options) {
@@ -288,10 +353,13 @@ engine::Task<int> handle_dead_letters(Session& session, BulkOptions options) {
     json failed = json::array();
     for (const Letter& letter : selected->letters) {
         int code = kDone;
-        if (!options.dry_run && retry) code = co_await resubmit_letter(session, letter.id, false, true);
-        if (!options.dry_run && !retry) code = co_await delete_dead_letter(session, letter.id, false);
-        // One that somebody else has removed meanwhile is what a purge wants.
-        const bool done = code == kDone || (code == kNotFound && !retry);
+        if (!options.dry_run && retry) {
+            const Retried retried = co_await resubmit_letter(session, letter);
+            code = retried.exit_code;
+        } else if (!options.dry_run) {
+            code = co_await purge_letter(session, letter);
+        }
+        const bool done = code == kDone;
         (done ? jobs : failed).push_back(letter.id);
         if (done && !options.json)
             fmt::print("{}{} {}\n", options.dry_run ? "would be " : "", retry ? "retried" : "purged",

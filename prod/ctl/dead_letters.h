@@ -22,7 +22,8 @@ struct ListLettersOptions {
 [[nodiscard]] engine::Task<int> list_dead_letters(Session& session, ListLettersOptions options);
 [[nodiscard]] engine::Task<int> show_dead_letter(Session& session, std::string job);
 [[nodiscard]] engine::Task<int> delete_dead_letter(Session& session, std::string job, bool json);
-/// Submits the dead job's request again as a new job and removes the entry.
+/// Submits the dead job's request again, as it was, as a new job in place of the entry: both in one step, so that two who do it at once
+/// have one job. Refuses with the reason where the request or the input is not there any more.
 [[nodiscard]] engine::Task<int> retry_dead_letter(Session& session, std::string job, bool json);
 
 enum class BulkAction : std::uint8_t { retry, purge };

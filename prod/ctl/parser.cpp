@@ -8,6 +8,7 @@
 #include "prod/ctl/consumers.h"
 #include "prod/ctl/dead_letters.h"
 #include "prod/ctl/doctor.h"
+#include "prod/ctl/document.h"
 #include "prod/ctl/guards.h"
 #include "prod/ctl/jobs.h"
 #include "prod/ctl/pools.h"
@@ -88,7 +89,8 @@ void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
     SubmitOptions& o = a.submit;
     const auto c = app.subcommand("submit", "Submit a job, or many of a kind, as a gateway does");
     c.option("--topic", &o.topic, "what kind of job").identifier().show_default();
-    c.option("--id", &o.id, "job id (with --count a prefix); made up when missing").identifier();
+    c.option("--id", &o.id, "job id (with --count a prefix), not of the form RUN:STEP@ATTEMPT; made up when missing")
+        .identifier();
     c.option("--tenant", &o.tenant, "tenant").identifier().show_default();
     const auto payload = c.option("--payload", &o.payload, "input of the job").bytes().show_default();
     c.option("--payload-file", &a.payload_file, "file with the input, any bytes; - for standard input")
@@ -157,6 +159,12 @@ void add_approval(const usage::Command& app, Arguments& a, Chosen& chosen, bool 
     const auto c =
         job_command(app, a, approve ? "approve" : "reject",
                     approve ? "Let a job run that waits for approval" : "Refuse a job that waits for approval");
+    if (approve)
+        c.footer(
+            "What was approved runs: the request as it is stored, and its input in Redis, by the SHA-256 of its first\n"
+            "2 MiB and its length. Where either is another one when the job is to be sent, the question is asked again.\n"
+            "Not covered is an input that lies elsewhere, and one that is exchanged between that comparison and the\n"
+            "worker's reading, or, where a gateway asked the question, before a scheduler has read it.");
     c.option("--by", &a.approval.by, "who decides (default: the user's name)");
     c.option("--reason", &a.approval.reason, "why");
     c.option("--note", &a.approval.note, "more about it");
@@ -230,7 +238,7 @@ void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
     const auto reasons = dlq.subcommand("reasons", "What each reason code means, and what to do about it");
     reasons.on_parsed([&a, &chosen] {
         chosen.offline = [&a] {
-            fmt::print("{}", a.json ? reason_codes_json().dump() + "\n" : reason_codes_page());
+            fmt::print("{}", a.json ? json_text(reason_codes_json()) : reason_codes_page());
             return kDone;
         };
     });
@@ -243,6 +251,10 @@ void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
     clean.on_parsed([&a, &chosen] { chosen = {[&a](Session& s) { return clean_dead_letters(s, a.json); }, false}; });
     const auto retry =
         dlq.subcommand("retry", "Submit jobs again under new ids and remove their entries: one, or all that fit");
+    retry.footer(
+        "The stored request is submitted as it was, with a copy of its input; approvals are not taken over. An entry\n"
+        "whose request or input has expired, or whose input lies elsewhere than at ctx:JOB, stays. However many people\n"
+        "do this at once, each entry becomes one job.");
     retry.option("job", &a.job, "job id; none: all that fit").identifier();
     add_bulk(retry, a);
     retry.on_parsed([&a, &chosen, retry] {

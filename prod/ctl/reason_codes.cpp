@@ -14,14 +14,16 @@ namespace {
 
 constexpr auto kCodes = std::to_array<ReasonCode>({
     {"safety_denied", "Policy has denied the job.",
-     "`lockstepctl status JOB` names the rule and its reason. Change the request or the policy, then "
-     "`lockstepctl dlq retry JOB`."},
+     "`lockstepctl status JOB` names the rule and its reason. Change the policy, then `lockstepctl dlq retry JOB`; or "
+     "submit a corrected request under another id."},
     {"safety_unknown",
      "The safety kernel has answered with a decision that this version does not know, which counts as a denial.",
      "Look whether the kernel is newer than the schedulers; then `lockstepctl dlq retry JOB`."},
     {"input_unreadable",
      "Policy has to see the job's input, and nothing could be read under its pointer, however often it was tried.",
-     "Store the input before the job is submitted, for as long as it may wait; then `lockstepctl dlq retry JOB`."},
+     "Store the input under its pointer again; if that is `ctx:JOB`, `lockstepctl dlq retry JOB` submits the job "
+     "again. "
+     "Inputs are to be stored before their jobs are submitted, for as long as these may wait."},
     {"max_scheduling_retries", "No worker could be given the job for as many tries as there are.",
      "The reason says what was missing at the last try. Start workers, or name a pool for the topic; then "
      "`lockstepctl dlq retry JOB`."},
@@ -106,7 +108,10 @@ std::string reason_codes_page() {
         "these, or what a "
         "worker says of its\n"
         "own. `lockstepctl dlq show JOB` names the place here, `lockstepctl dlq list --reason CODE` lists the letters "
-        "of one.\n";
+        "of one.\n\n"
+        "`lockstepctl dlq retry JOB` submits the job again, as it was stored, in place of its letter. It refuses, and "
+        "the letter stays, where\n"
+        "the request or the input has expired, or where the input lies elsewhere than at `ctx:JOB`.\n";
     for (const ReasonCode& one : kCodes)
         page += fmt::format("\n## {}\n\n{}{}\n\n{}\n", one.code, one.says,
                             one.ours ? "" : " No scheduler of Lockstep's writes it.", one.mend);

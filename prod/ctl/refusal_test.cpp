@@ -112,6 +112,17 @@ TEST(CtlRefusal, WhatIsNotUtf8IsRefusedByTheNameOfItsOptionAndAPayloadIsAnyBytes
     EXPECT_FALSE(ending_of({"submit", "--payload", "caf\xe9"}));
 }
 
+TEST(CtlRefusal, IdsOfStepsAreKeptForWorkflowRuns) {
+    for (const Words& words : {Words{"submit", "--id", "R1:gate@1"}, Words{"submit", "--id", " r:a[2].b@0 "},
+                               Words{"submit", "--id", "r:s@", "--count", "2"}}) {
+        const auto ending = ending_of(words);
+        ASSERT_TRUE(ending) << words[2];
+        EXPECT_THAT(ending->text, HasSubstr("has the form RUN:STEP@ATTEMPT")) << words[2];
+    }
+    for (const char* id : {"R1:gate", "gate@1", ":gate@1", "R1:@1", "R1:gate@1-again", "R1:gate@x"})
+        EXPECT_FALSE(ending_of({"submit", "--id", id})) << id;
+}
+
 TEST(CtlRefusal, IdentifiersAreTrimmedAndNeitherBlankNorLongerThanAMessageMayHave) {
     const std::string long_name(1025, 'x');
     for (const char* option : {"--id", "--topic", "--tenant", "--idempotency-key", "--principal", "--requires"}) {

@@ -9,17 +9,20 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/runs/job_names.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/span.h"
 #include "engine/runtime/wait.h"
 #include "engine/store/job_fields.h"
 #include "engine/store/keys.h"
+#include "engine/store/script_arguments.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/wire/json.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "prod/ctl/document.h"
@@ -44,21 +47,31 @@ constexpr auto kKeyLife = std::chrono::hours(24 * 90);
 /// A gateway reserves a key before it records the job, so a young one without a record is in use.
 constexpr auto kReservation = std::chrono::seconds(60);
 
-/// What became of a submission.
-enum class Fate : std::uint8_t {
-    submitted,   // stored and published, now or earlier
-    stored,      // stored; a scheduler finds it without the message
-    not_stored,  // certainly
-    unknown,     // whether it was stored cannot be said
-};
+/// Of scripts/record_submission.lua, in the order of the alphabet.
+constexpr std::string_view kRecordArguments[] = {"copies_input", "input",         "input_ttl_ms", "job",
+                                                 "key_ttl_ms",   "letter",        "letter_of",    "record_ttl_ms",
+                                                 "request",      "reservation_ms"};
 
-struct Submitted {
-    Fate fate = Fate::submitted;
-    std::string trouble{};        // why it is not `submitted`
-    std::string existing{};       // the job that was there before, under its id or its idempotency key
-    bool record_expired = false;  // of that job nothing else is known
-    std::string of_key{};         // what is to be said of the key
-};
+/// What Redis says to a job that is submitted again and is not to be.
+std::string refusal_of_retry(std::string_view word, const LetterClaim& claim, const std::string& id) {
+    if (word == "letter_gone") return fmt::format("there is no dead letter of job {} any more", claim.job);
+    if (word == "letter_changed")
+        return fmt::format("the dead letter of job {} was written anew meanwhile: look at it and try again", claim.job);
+    if (word == "request_changed")
+        return fmt::format("the stored request of job {} (job:req:{}) was changed or has expired meanwhile: try again",
+                           claim.job, claim.job);
+    if (word == "input_gone")
+        return fmt::format(
+            "job {0} cannot be submitted again: its input (ctx:{0}) has expired. Submit the work as a new job "
+            "(lockstepctl submit), then lockstepctl dlq delete {0}",
+            claim.job);
+    if (word == "taken")
+        return fmt::format(
+            "job {0} cannot be submitted again: somebody has submitted another job under its new id, {1}. Submit the "
+            "work as a new job (lockstepctl submit), then lockstepctl dlq delete {0}",
+            claim.job, id);
+    return {};
+}
 
 cap::JobRequest request_of(const SubmitOptions& options, const std::string& id) {
     cap::JobRequest request;
@@ -86,10 +99,12 @@ cap::JobRequest request_of(const SubmitOptions& options, const std::string& id) 
 
 class Submission {
 public:
-    Submission(Session& session, const SubmitOptions& options)
-        : session_(session), options_(options), window_(kWindow) {}
+    /// `claim`: the job is submitted again. All outlive the submission.
+    Submission(Session& session, const SubmitOptions& options, const LetterClaim* claim = nullptr)
+        : session_(session), options_(options), claim_(claim), window_(kWindow) {}
 
     engine::Task<Submitted> submit_one(std::string id);
+    engine::Task<Submitted> submit_request(cap::JobRequest request);
     engine::Task<void> submit_in_window(std::string id, engine::Semaphore::Permit permit);
     engine::Task<int> submit_many(std::string prefix);
 
@@ -101,8 +116,10 @@ private:
         bool to_publish = false;
     };
 
+    /// The record of the job, as a gateway writes it.
     [[nodiscard]] std::vector<engine::RedisCommand> gateway_writes(const cap::JobRequest& request,
                                                                    const std::string& trace);
+    [[nodiscard]] std::vector<std::string> record_arguments(const cap::JobRequest& request, const std::string& trace);
     /// Writes it down with its key, unless the job or the key is known already.
     engine::Task<Recorded> record(const cap::JobRequest& request);
     engine::Task<Submitted> publish(cap::JobRequest request, Recorded recorded);
@@ -110,6 +127,7 @@ private:
 
     Session& session_;
     const SubmitOptions& options_;
+    const LetterClaim* const claim_;
     engine::Semaphore window_;
     std::map<Fate, std::int64_t> fates_;
     std::int64_t begun_ = 0;
@@ -122,11 +140,8 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     const std::string& id = request.job_id();
     const std::string now = std::to_string(engine::to_unix_micros(session_.clock().now()));
     const std::string ttl = std::to_string(engine::to_millis(tunables.job_meta_ttl));
-    const std::string data_ttl = std::to_string(engine::to_millis(tunables.data_ttl));
     const std::string meta = engine::keys::job_meta(engine::JobId(id));
     std::vector<engine::RedisCommand> commands;
-    commands.push_back({"SET", "ctx:" + id, options_.payload, "PX", data_ttl});
-    if (options_.publish_only) return commands;
     commands.push_back({"HSET", meta, "state", "PENDING", "updated_at", now, "attempts", "0"});
     commands.push_back({"SET", "job:state:" + id, "PENDING", "PX", ttl});
     commands.push_back({"ZADD", engine::keys::state_index(engine::JobState::pending), now, id});
@@ -147,6 +162,30 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     return commands;
 }
 
+std::vector<std::string> Submission::record_arguments(const cap::JobRequest& request, const std::string& trace) {
+    const auto& tunables = session_.settings().tunables;
+    engine::ScriptArguments named(kRecordArguments);
+    named.text("job", request.job_id())
+        .duration_or_zero("input_ttl_ms", tunables.data_ttl)
+        .duration_or_zero("key_ttl_ms", kKeyLife)
+        .duration_or_zero("record_ttl_ms", tunables.job_meta_ttl)
+        .duration_or_zero("reservation_ms", kReservation);
+    if (claim_ != nullptr)
+        named.text("letter_of", claim_->job)
+            .text("letter", claim_->letter)
+            .text("request", claim_->request)
+            .flag("copies_input", !wire::key_of_pointer(request.context_ptr()).empty());
+    else
+        named.text("input", options_.payload);
+    std::vector<std::string> writes;
+    if (options_.publish_only) return std::move(named).argv();
+    for (const engine::RedisCommand& command : gateway_writes(request, trace)) {
+        writes.push_back(std::to_string(command.size()));
+        std::ranges::copy(command, std::back_inserter(writes));
+    }
+    return std::move(named).argv(std::move(writes));
+}
+
 engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& request) {
     static const engine::RedisScript kScript(
         "record_submission", std::string(engine::scripts::kCommon) + std::string(scripts::kRecordSubmission));
@@ -157,37 +196,25 @@ engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& req
         recorded.so_far.trouble = std::move(trouble);
         return recorded;
     };
-    auto writes = gateway_writes(request, recorded.trace);
-    const std::string key = engine::idempotency_key_of(request);
+    const std::vector<std::string> arguments = record_arguments(request, recorded.trace);
+    // The key of a job that is submitted again leads to the former one, and stays as it is.
+    const std::string key = claim_ == nullptr ? engine::idempotency_key_of(request) : std::string();
     engine::Outcome<engine::RedisValue> reply = engine::NotApplied{};
     bool unsure = false;  // whether an earlier attempt has written it
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        if (options_.publish_only && key.empty()) {
-            engine::RedisCommand input = writes.front();
-            reply = co_await session_.redis().command(std::move(input), session_.deadline());
-        } else {
-            std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
-            if (!key.empty()) keys.push_back(key);
-            std::vector<std::string> arguments{
-                id, std::to_string(engine::to_millis(kKeyLife)),
-                std::to_string(engine::to_millis(session_.settings().tunables.job_meta_ttl)),
-                std::to_string(engine::to_millis(kReservation))};
-            for (const engine::RedisCommand& command : writes) {
-                arguments.push_back(std::to_string(command.size()));
-                std::ranges::copy(command, std::back_inserter(arguments));
-            }
-            reply =
-                co_await session_.redis().script(kScript, std::move(keys), std::move(arguments), session_.deadline());
-        }
+        std::vector<std::string> keys{engine::keys::job_meta(engine::JobId(id))};
+        if (!key.empty()) keys.push_back(key);
+        std::vector<std::string> copy = arguments;
+        reply = co_await session_.redis().script(kScript, std::move(keys), std::move(copy), session_.deadline());
         if (reply.kind() != engine::OutcomeKind::unknown) break;
         unsure = true;
         co_await session_.clock().sleep(kPause);
     }
     const bool input_only = options_.publish_only;  // without the message it is no submission yet
     if (!reply.applied() && unsure && !input_only)
-        co_return ends(Fate::unknown, fmt::format("job {} may be in Redis or not: {}; the same --id again submits it "
-                                                  "once",
-                                                  id, reply.failure().detail));
+        co_return ends(Fate::unknown,
+                       fmt::format("job {} may be in Redis or not: {}; {} submits it once", id, reply.failure().detail,
+                                   claim_ == nullptr ? "the same --id again" : "dlq retry again"));
     if (!reply.applied())
         co_return ends(Fate::not_stored, fmt::format("job {} not written to Redis: {}", id, reply.failure().detail));
     if (const auto* error = reply.value().error(); error != nullptr)
@@ -196,7 +223,16 @@ engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& req
     const std::string_view word = reply.value().at(0).text();
     const std::string holder(reply.value().at(1).text());
     const engine::Duration age = engine::bounded(std::chrono::milliseconds(reply.value().at(2).integer_or(0)));
-    recorded.to_publish = word.empty() || word == "freed" || word == "OK";
+    if (word == "input")
+        co_return ends(Fate::not_stored,
+                       fmt::format("job {0} is not submitted: ctx:{0} is there already and holds another input, and an "
+                                   "input is never written over; choose another {1}",
+                                   id, claim_ == nullptr ? "--id" : "id (lockstepctl submit)"));
+    if (std::string refusal = claim_ == nullptr ? "" : refusal_of_retry(word, *claim_, id); !refusal.empty()) {
+        recorded.so_far.letter_gone = word == "letter_gone";
+        co_return ends(Fate::not_stored, std::move(refusal));
+    }
+    recorded.to_publish = word.empty() || word == "freed";
     if (word == "job") {
         // An earlier attempt of this very submission is no other one.
         const std::string trace(reply.value().at(2).text());
@@ -256,8 +292,9 @@ engine::Task<Submitted> Submission::publish(cap::JobRequest request, Recorded re
     co_return std::move(submitted);
 }
 
-engine::Task<Submitted> Submission::submit_one(std::string id) {
-    cap::JobRequest request = request_of(options_, id);
+engine::Task<Submitted> Submission::submit_one(std::string id) { return submit_request(request_of(options_, id)); }
+
+engine::Task<Submitted> Submission::submit_request(cap::JobRequest request) {
     if (const auto wrong = wire::rejection(request))
         co_return Submitted{.fate = Fate::not_stored, .trouble = std::string(*wrong)};
     Recorded recorded = co_await record(request);
@@ -289,7 +326,8 @@ int Submission::tell_of_many(const std::string& prefix, double seconds) const {
                                         {"id_prefix", prefix}}));
     else
         fmt::print("{} jobs submitted in {:.2f} s ({:.0f}/s), ids {}-0 to {}-{}\n", stored, seconds,
-                   static_cast<double>(stored) / std::max(seconds, 1e-9), prefix, prefix, options_.count - 1);
+                   static_cast<double>(stored) / std::max(seconds, 1e-9), printable(prefix), printable(prefix),
+                   options_.count - 1);
     if (stored == options_.count && count(Fate::stored) == 0) return kDone;
     std::string what = fmt::format("of {} jobs {} are stored", options_.count, stored);
     if (count(Fate::stored) > 0)
@@ -298,7 +336,7 @@ int Submission::tell_of_many(const std::string& prefix, double seconds) const {
     if (interrupted_by_) what += fmt::format("; interrupted after {} were begun", begun_);
     if (!first_trouble_.empty()) what += fmt::format("; the first: {}", first_trouble_);
     if (failed + unknown > 0) what += fmt::format(". The same line with --id {} submits what is missing", prefix);
-    return complain(interrupted_by_ ? 128 + *interrupted_by_ : kFailed, what);
+    return complain(interrupted_by_ ? 128 + *interrupted_by_ : stored == options_.count ? kDone : kFailed, what);
 }
 
 engine::Task<int> Submission::submit_many(std::string prefix) {
@@ -331,6 +369,12 @@ engine::Task<int> Submission::submit_many(std::string prefix) {
 }  // namespace
 
 std::string mistake_in(const SubmitOptions& options) {
+    // With a count the ids are PREFIX-0, PREFIX-1, ...
+    if (engine::parse_run_job(options.count == 1 ? options.id : options.id + "-0"))
+        return fmt::format(
+            "--id: {} has the form RUN:STEP@ATTEMPT, which is kept for the steps of workflow runs; choose an id "
+            "without the @",
+            options.id);
     if (options.compensation.empty()) return {};
     const auto compensation = wire::from_json<cap::Compensation>(options.compensation);
     if (!compensation)
@@ -348,25 +392,31 @@ engine::Task<int> submit(Session& session, SubmitOptions options) {
     if (options.count != 1) co_return co_await submission.submit_many(id);
 
     const Submitted submitted = co_await submission.submit_one(id);
-    if (!submitted.trouble.empty()) co_return complain(kFailed, submitted.trouble);
+    if (!submitted.trouble.empty()) complain(kDone, submitted.trouble);
+    if (!submitted.is_recorded()) co_return kFailed;
     const std::string& existing = submitted.existing;
     const std::string& job = existing.empty() ? id : existing;
     if (options.wait && submitted.record_expired)
         co_return complain(kNotFound, fmt::format("{}{}: how it ended is not known any more", job, submitted.of_key));
-    if (options.quiet) co_return kDone;
     if (!options.wait) {
         if (options.json)
             fmt::print("{}", document_line({{"job_id", job},
                                             {"existing", !existing.empty()},
                                             {"record_expired", submitted.record_expired}}));
         else
-            fmt::print(
-                "{}{}\n", job,
-                existing == id && submitted.of_key.empty() ? " (submitted earlier under this id)" : submitted.of_key);
+            fmt::print("{}{}\n", printable(job),
+                       existing == id && submitted.of_key.empty() ? " (submitted earlier under this id)"
+                                                                  : printable(submitted.of_key));
         co_return kDone;
     }
     StatusOptions status{.jobs = {job}, .wait = true, .wait_limit = options.wait_limit, .json = options.json};
     co_return co_await show_status(session, std::move(status));
+}
+
+engine::Task<Submitted> submit_again(Session& session, cap::JobRequest request, LetterClaim claim) {
+    const SubmitOptions options{.trace = "dlq-retry-" + claim.job};
+    Submission submission(session, options, &claim);
+    co_return co_await submission.submit_request(std::move(request));
 }
 
 }  // namespace lockstep::prod

@@ -7,6 +7,8 @@
 namespace lockstep::prod::testing {
 namespace {
 
+using namespace std::chrono_literals;
+
 class DeadLettersTest : public DeploymentFixture {
 protected:
     /// An entry as a scheduler or a gateway writes it, this old and with this much life left.
@@ -15,6 +17,10 @@ protected:
         world->redis_type({fmt::format(R"(SET dlq:entry:{0} '{{"job_id":"{0}","reason_code":"timeout"}}' EX {1})", job,
                                        lives_seconds),
                            fmt::format("ZADD dlq:index {} {}", kNow - age_seconds, job)});
+    }
+    /// Its members, but for id and topic.
+    void store_request(const std::string& job, const std::string& members) {
+        world->redis_set("job:req:" + job, fmt::format(R"({{"jobId":"{}","topic":"job.default",{}}})", job, members));
     }
     void expire(const std::string& job) { world->redis_type({"DEL dlq:entry:" + job}); }
     std::vector<std::string> listed(std::vector<std::string> more = {}) {
@@ -117,16 +123,119 @@ TEST_F(DeadLettersTest, AreRetriedInBulk) {
     world->add_scheduler();
     for (const char* job : {"a", "b"}) {
         store(job, 10, 7200);
-        world->redis_type({fmt::format(
-            R"(SET job:req:{0} '{{"jobId":"{0}","topic":"job.default","compensation":{{"topic":"job.undo"}}}}')",
-            job)});
+        store_request(job, fmt::format(R"("contextPtr":"redis://ctx:{}","compensation":{{"topic":"job.undo"}})", job));
+        world->redis_set(fmt::format("ctx:{}", job), "input");
     }
-    store("gone", 10, 7200);
+    for (const char* job : {"no-request", "no-input", "elsewhere", "foreign"}) store(job, 10, 7200);
+    store_request("no-input", R"("contextPtr":"redis://ctx:no-input")");
+    store_request("elsewhere", R"("contextPtr":"redis://ctx:a")");
+    store_request("foreign", R"("contextPtr":"s3://bucket/x")");
     EXPECT_EQ(world->ctl({"dlq", "retry", "a", "--reason", "timeout"}).exit_code, 2);
-    EXPECT_EQ(world->ctl_json({"dlq", "retry", "--all", "--dry-run"}).at("jobs").size(), 3U);
-    EXPECT_EQ(world->ctl({"dlq", "retry", "--reason", "timeout"}).exit_code, 1) << "the request of one is gone";
-    EXPECT_EQ(listed(), Jobs{"gone"});
-    EXPECT_EQ(world->redis_keys("job:meta:a-retry-*"), 1);
+    EXPECT_EQ(world->ctl_json({"dlq", "retry", "--all", "--dry-run"}).at("jobs").size(), 6U);
+    const auto told = world->ctl({"dlq", "retry", "--reason", "timeout"});
+    EXPECT_EQ(told.exit_code, 1);
+    for (const char* why :
+         {"job no-request cannot be submitted again: its request (job:req:no-request) has expired",
+          "job no-input cannot be submitted again: its input (ctx:no-input) has expired",
+          "job elsewhere cannot be submitted again: its input lies at redis://ctx:a, and only what lies at "
+          "ctx:elsewhere",
+          "job foreign cannot be submitted again: its input lies at s3://bucket/x", "lockstepctl dlq delete foreign"})
+        EXPECT_NE(told.text.find(why), std::string::npos) << why << " in " << told.text;
+    EXPECT_EQ(listed(), (Jobs{"no-request", "no-input", "foreign", "elsewhere"}));
+    EXPECT_EQ(world->redis_keys("job:meta:*-retry-*"), 2);
+}
+
+TEST_F(DeadLettersTest, AreRetriedWithEachFieldAsItWasButWhatNamesTheFormerJob) {
+    nlohmann::json request = nlohmann::json::parse(R"({
+        "jobId": "j", "topic": "job.default", "priority": "JOB_PRIORITY_CRITICAL", "contextPtr": "redis://ctx:j", "adapterId": "ad",
+        "env": {"K": "v", "tenant_id": "acme"}, "parentJobId": "parent", "workflowId": "w", "stepIndex": 3, "memoryId": "mem",
+        "contextHints": {"maxInputTokens": 5, "allowSummarization": true, "allowRetrieval": true, "tags": ["t"]},
+        "budget": {"maxInputTokens": "1", "maxOutputTokens": "2", "maxTotalTokens": "3", "deadlineMs": "3600000"},
+        "tenantId": "acme", "principalId": "me",
+        "labels": {"team": "x", "approval_granted": "true", "Approval_by": "y", "cordum.bus_msg_id": "m"},
+        "meta": {"tenantId": "acme", "actorId": "actor", "actorType": "ACTOR_TYPE_HUMAN", "idempotencyKey": "key", "capability": "c",
+                 "riskTags": ["r"], "requires": ["gpu"], "packId": "pack", "labels": {"l": "m"}},
+        "compensation": {"topic": "job.undo", "env": {"A": "b"}}})");
+    world->add_scheduler();
+    store("j", 10, 7200);
+    world->redis_set("job:req:j", request.dump());
+    world->redis_set("ctx:j", "its input");
+    const auto told = world->ctl_json({"dlq", "retry", "j"});
+    const std::string job = told.value("job_id", "");
+    ASSERT_TRUE(job.starts_with("j-retry-")) << told;
+    EXPECT_EQ(world->redis_get("ctx:" + job), "its input");
+    auto again = nlohmann::json::parse(world->redis_get("job:req:" + job));
+    request["jobId"] = job;
+    request["contextPtr"] = "redis://ctx:" + job;
+    request["labels"] = {{"team", "x"}, {"retry_of_job", "j"}, {"dlq_entry", "j"}, {"retry", "true"}};
+    // What was left out stands there at its default.
+    for (const auto& [name, value] : request.items())
+        if (value.is_object())
+            for (const auto& [inner, text] : value.items()) EXPECT_EQ(again[name][inner], text) << name << "." << inner;
+        else
+            EXPECT_EQ(again[name], value) << name;
+    EXPECT_EQ(again["labels"].size(), 4U) << again["labels"];
+    const auto status = world->ctl_json({"status", job});
+    EXPECT_EQ(status.value("pack_id", ""), "pack") << status;
+    EXPECT_EQ(status.value("memory_id", ""), "mem");
+    EXPECT_FALSE(status.value("deadline", "").empty());
+}
+
+TEST_F(DeadLettersTest, AreRetriedOnceHoweverOftenItIsTriedAndWhereTheMessageIsLost) {
+    store("j", 10, 7200);
+    store_request("j", R"("contextPtr":"redis://ctx:j")");
+    world->redis_set("ctx:j", "x");
+    const std::string letter = world->redis_get("dlq:entry:j");
+    // Without a scheduler there is no stream yet that would take the message.
+    const auto first = world->ctl({"dlq", "retry", "j"});
+    EXPECT_EQ(first.exit_code, 0) << first.text;
+    EXPECT_NE(first.text.find("is stored and not published"), std::string::npos) << first.text;
+    EXPECT_EQ(listed(), Jobs{});
+    EXPECT_EQ(world->ctl({"dlq", "retry", "j"}).exit_code, 3);
+    // As if a failover had lost the removal.
+    world->redis_set("dlq:entry:j", letter);
+    const auto second = world->ctl({"dlq", "retry", "j"});
+    EXPECT_EQ(second.exit_code, 1);
+    EXPECT_NE(second.text.find("another job under its new id"), std::string::npos) << second.text;
+    world->add_scheduler();
+    world->add_worker("w1");
+    EXPECT_TRUE(world->all_end(1, 60s));
+    EXPECT_EQ(world->executions().size(), 1U);
+}
+
+TEST_F(DeadLettersTest, OfManyThatTwoPeopleRetryAtOnceEachJobRunsOnce) {
+    constexpr int kLetters = 120;
+    world->add_scheduler();
+    world->add_worker("w1", {"--max-parallel", "64", "--service-time", "1ms"});
+    for (int i = 0; i < kLetters; ++i) {
+        const std::string job = fmt::format("j{}", i);
+        store(job, 10, 7200);
+        store_request(job, fmt::format(R"("contextPtr":"ctx:{}")", job));
+        world->redis_set("ctx:" + job, "x");
+    }
+    std::vector<Program> people;
+    for (int i = 0; i < 3; ++i) people.push_back(world->launch("lockstepctl", {"dlq", "retry", "--all"}));
+    for (Program& person : people) (void)person.wait(60s);
+    EXPECT_EQ(listed(), Jobs{});
+    EXPECT_EQ(world->redis_keys("job:meta:*-retry-*"), kLetters);
+    EXPECT_TRUE(world->all_end(kLetters, 60s));
+    EXPECT_EQ(world->executions().size(), static_cast<std::size_t>(kLetters));
+    for (const auto& [job, times] : world->executions()) EXPECT_EQ(times, 1) << job;
+}
+
+TEST_F(DeadLettersTest, ThatAreWrittenAnewAreNotPurgedForWhatTheySaidBefore) {
+    constexpr int kLetters = 1000;  // the last of which is reached a second or so after the first
+    world->redis_type({fmt::format(
+        R"(EVAL "for i = 1, {} do redis.call('SET', 'dlq:entry:j' .. i, '{{\"job_id\":\"j' .. i .. '\",\"reason_code\":\"timeout\"}}'); )"
+        R"(redis.call('ZADD', 'dlq:index', i, 'j' .. i) end" 0)",
+        kLetters)});
+    auto person = world->launch("lockstepctl", {"dlq", "purge", "--reason", "timeout"});
+    ASSERT_TRUE(Deployment::until([&] { return world->redis_keys("dlq:entry:*") < kLetters; }, 10s));
+    world->redis_set("dlq:entry:j1", R"({"job_id":"j1","reason_code":"safety_denied"})");
+    const auto code = person.wait(60s);
+    EXPECT_EQ(code, 1);
+    EXPECT_NE(person.output().find("the dead letter of job j1 was written anew meanwhile"), std::string::npos);
+    EXPECT_EQ(listed(), Jobs{"j1"});
 }
 
 }  // namespace

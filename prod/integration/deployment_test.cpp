@@ -282,12 +282,23 @@ TEST_F(DeploymentTest, AnApprovalLetsAJobRunAndARejectionEndsIt) {
     world->add_worker("d1", {"--pool", "deploy", "--capability", "kubectl", "--echo"});
     for (const char* id : {"yes", "no"}) world->ctl({"submit", "--id", id, "--topic", "job.deploy"});
     ASSERT_TRUE(Deployment::until([&] { return world->states()["APPROVAL_REQUIRED"] == 2; }, 10s));
-    EXPECT_EQ(world->ctl({"approve", "yes", "--reason", "fine"}).exit_code, 0);
+    EXPECT_EQ(world->ctl({"approve", "yes", "--reason", "fine"}).text, "yes approved\n");
     EXPECT_EQ(world->ctl({"status", "yes", "--wait", "--wait-for", "20s"}).exit_code, 0);
     EXPECT_EQ(world->ctl({"reject", "no", "--reason", "not now"}).exit_code, 0);
     EXPECT_EQ(world->states()["DENIED"], 1);
     EXPECT_EQ(world->ctl({"approve", "no"}).exit_code, 1);
     EXPECT_EQ(world->executions().size(), 1U);
+}
+
+TEST_F(DeploymentTest, AnApprovalSaysWhereItDoesNotCoverTheInput) {
+    world->add_scheduler();
+    world->redis_set("job:req:far", R"({"jobId":"far","topic":"job.deploy","contextPtr":"s3://bucket/x"})");
+    world->redis_type({"HSET job:meta:far state APPROVAL_REQUIRED safety_decision REQUIRE_APPROVAL"});
+    const auto told = world->ctl({"approve", "far"});
+    EXPECT_EQ(told.exit_code, 0);
+    EXPECT_NE(told.text.find("the input of job far lies at s3://bucket/x, and the approval does not cover it"),
+              std::string::npos)
+        << told.text;
 }
 
 TEST_F(DeploymentTest, ACancellationStopsTheWork) {
@@ -333,6 +344,28 @@ TEST_F(DeploymentTest, AKeyThatWasReservedForAJobThatIsNotThereIsStillItsOwn) {
     EXPECT_FALSE(world->ctl_json({"submit", "--id", "j", "--idempotency-key", "k"})["existing"]);
     EXPECT_TRUE(world->all_end(1, 20s));
     EXPECT_EQ(world->executions()["j"], 1);
+}
+
+// D-33: what was approved is what runs.
+TEST_F(DeploymentTest, AnInputThatIsThereIsNeverWrittenOver) {
+    world->add_scheduler();
+    using Words = std::vector<std::string>;
+    for (const Words& more : {Words{}, Words{"--publish-only"}, Words{"--idempotency-key", "k"}}) {
+        const std::string job = "J" + std::to_string(more.size());
+        world->redis_set("ctx:" + job, "approved");
+        const auto submit = [&](const std::string& payload) {
+            Words line{"submit", "--id", job, "--payload", payload};
+            line.insert(line.end(), more.begin(), more.end());
+            return world->ctl(line);
+        };
+        const auto refused = submit("another");
+        EXPECT_EQ(refused.exit_code, 1);
+        EXPECT_NE(refused.text.find("ctx:" + job + " is there already and holds another input"), std::string::npos);
+        EXPECT_EQ(world->redis_get("ctx:" + job), "approved");
+        EXPECT_EQ(world->redis_keys("job:meta:" + job), 0);
+        const auto same = submit("approved");
+        EXPECT_EQ(same.exit_code, 0) << same.text;
+    }
 }
 
 // D-26: a gateway reserves a key before it records the job, and a record lives for less long than its key.
