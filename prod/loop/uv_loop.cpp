@@ -24,6 +24,7 @@ void check(int status, const char* what) {
 
 UvLoop::UvLoop() {
     check(uv_loop_init(&loop_), "event loop");
+    check(uv_loop_configure(&loop_, UV_METRICS_IDLE_TIME), "event loop metrics");
     wake_.data = this;
     check(
         uv_async_init(&loop_, &wake_, [](uv_async_t* handle) { static_cast<UvLoop*>(handle->data)->mailbox_->run(); }),
@@ -98,9 +99,19 @@ void UvLoop::run() {
     require_own_thread();
     stopped_ = false;
     while (!stopped_) {
-        run_ready(monotonic(), kStepsPerRound);
+        const engine::MonoTime began = monotonic();
+        const std::uint64_t waited = uv_metrics_idle_time(&loop_);
+        run_ready(began, kStepsPerRound);
         if (!stopped_) wait_for_events();
+        tell_of_stall(began, waited);
     }
+}
+
+void UvLoop::tell_of_stall(engine::MonoTime began, std::uint64_t waited_before) {
+    if (!on_stall_) return;
+    const auto waited = std::chrono::nanoseconds{uv_metrics_idle_time(&loop_) - waited_before};
+    const engine::Duration at_work = monotonic() - began - waited;
+    if (at_work >= kStallNoticed) on_stall_(at_work);
 }
 
 bool UvLoop::run_until(const std::function<bool()>& done, engine::Duration limit) {

@@ -41,6 +41,9 @@ public:
     /// What happens to an exception that no coroutine awaits, a broken invariant for one. Default: print and abort, since
     /// going on with a state that nobody understands is worse than a restart.
     void on_unhandled(std::function<void(std::exception_ptr)> handler) { on_unhandled_ = std::move(handler); }
+    /// Told of each round of `run` that was at work for kStallNoticed or longer, and for how long nothing else was served.
+    void on_stall(std::function<void(engine::Duration)> listener) { on_stall_ = std::move(listener); }
+    static constexpr engine::Duration kStallNoticed = std::chrono::milliseconds{1};
     void unhandled(std::exception_ptr error) override;
 
 private:
@@ -49,6 +52,8 @@ private:
     void require_own_thread() const;
     /// Waits for the next event or timer and runs libuv's callbacks; only looks when work is ready.
     void wait_for_events();
+    /// Of the round that began then, when the loop had waited for so long in all.
+    void tell_of_stall(engine::MonoTime began, std::uint64_t waited_before);
 
     uv_loop_t loop_{};
     uv_async_t wake_{};
@@ -56,6 +61,7 @@ private:
     std::thread::id thread_ = std::this_thread::get_id();
     std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
     std::function<void(std::exception_ptr)> on_unhandled_;
+    std::function<void(engine::Duration)> on_stall_;
     bool stopped_ = false;
 };
 

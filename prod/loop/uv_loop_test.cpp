@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <numeric>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/scope.h"
@@ -107,6 +109,39 @@ TEST(UvLoop, ATimerThatIsDueBeforeTheWaitEndsIt) {
         loop.post_at(step, loop.monotonic() + std::chrono::nanoseconds(i));
         ASSERT_TRUE(loop.run_until([&] { return step.done; }, std::chrono::minutes(1)));
     }
+}
+
+TEST(UvLoop, TellsOfRoundsThatKeepOthersWaitingAndOfNoWait) {
+    struct Step final : engine::Work {
+        UvLoop* loop = nullptr;
+        engine::Duration busy{};
+        bool last = false;
+        void run() override {
+            const engine::MonoTime until = loop->monotonic() + busy;
+            while (loop->monotonic() < until) {
+            }
+            if (last) loop->stop();
+        }
+    };
+    UvLoop loop;
+    std::vector<engine::Duration> stalls;
+    loop.on_stall([&stalls](engine::Duration at_work) { stalls.push_back(at_work); });
+    Step busy;
+    busy.loop = &loop;
+    busy.busy = 20ms;
+    Step later;
+    later.loop = &loop;
+    later.last = true;
+    const engine::MonoTime began = loop.monotonic();
+    loop.post(busy);
+    loop.post_at(later, began + 60ms);
+    loop.run();
+    ASSERT_FALSE(stalls.empty());
+    EXPECT_GE(stalls.front(), 20ms);
+    // It has waited for a while behind the busy round, however long that took.
+    const auto all = std::accumulate(stalls.begin(), stalls.end(), engine::Duration{});
+    const engine::Duration waited = loop.monotonic() - began - all;
+    EXPECT_GE(waited, 60ms - stalls.front() - 5ms);
 }
 
 TEST(UvLoop, IsTurnedAndGivenWorkByItsOwnThreadOnly) {

@@ -40,7 +40,7 @@ std::vector<Row> rows() {
             redis_exchange, redis_failures, redis_memory_used, redis_memory_limit)},
         {"Workers", of(stale_worker_retry, results_refused, heartbeats_refused, dispatch_rollback)},
         {"The process", of(process_cpu, process_resident_memory, process_open_fds, process_threads, log_lines_lost,
-                           build_info, drain)},
+                           loop_stall, build_info, drain)},
     };
     std::set<const MetricInfo*> shown;
     for (const Row& row : all) shown.insert(row.series.begin(), row.series.end());

@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, 1> kCertificateLabel{"certificate"};
 constexpr std::array kWaitBuckets{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0};
 /// From a script on a quiet server to the deadline of a call.
 constexpr std::array kExchangeBuckets{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0};
+constexpr std::array kStallBuckets{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0};
 /// A lease is renewed every third of its life, so two thirds are left while all is well; the alert begins at a fifth.
 constexpr std::array kMarginBuckets{0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 1.0};
 
@@ -82,6 +83,8 @@ constexpr std::array<MetricInfo, kDaemonMetricCount> kDaemonMetrics{
         "authorities the last"),
     row(counter, "lockstep_log_lines_lost_total", {},
         "Log lines that were dropped, since whoever reads standard error did not read"),
+    row(histogram, "lockstep_loop_stall_seconds", {},
+        "Rounds of the event loop of a millisecond and more, in which nothing else was served", kStallBuckets),
     row(counter, "process_cpu_seconds_total", {}, "User and system time"),
     row(gauge, "process_resident_memory_bytes", {}, "Resident memory"),
     row(gauge, "process_virtual_memory_bytes", {}, "Virtual memory"),

@@ -39,6 +39,7 @@ enum class DaemonMetric : std::uint8_t {
     redis_memory_limit,
     certificate_not_after,
     log_lines_lost,
+    loop_stall,
     process_cpu,
     process_resident_memory,
     process_virtual_memory,
