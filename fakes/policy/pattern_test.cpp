@@ -27,7 +27,7 @@ using Texts = std::vector<std::string>;
 TEST(Pattern, GivesUpWhereTheContentWouldTakeForEver) {
     const std::string content(2 * 1024 * 1024, 'a');
     EXPECT_EQ(found("a.*b|a", content), Texts{"given up"});
-    EXPECT_EQ(found("(?:[a-z]{0,60}[a-y]{0,60}){0,30}[0-9]", content), Texts{"given up"});
+    EXPECT_EQ(found("(?:[a-z]?){200}[0-9]", content), Texts{"given up"});
     EXPECT_THAT(found("b", content), ::testing::IsEmpty());
     EXPECT_THAT(found("\\b[a-z]+@[a-z]+", content), ::testing::IsEmpty()) << "ordinary ones do not";
 }
@@ -114,7 +114,7 @@ TEST(Pattern, AnErrorNamesThePlace) { EXPECT_EQ(Pattern::compile("ab\\q").error(
 
 TEST(Pattern, LongContentCostsLinearTimeAndNoStack) {
     std::string content(2'000'000, 'a');
-    EXPECT_EQ(found("(?:a?){20}b", content), Texts{});
+    EXPECT_EQ(found("(?:a?){5}b", content), Texts{});
     content += 'b';
     EXPECT_EQ(found("a+b", content).size(), 1u);
 }

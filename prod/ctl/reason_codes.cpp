@@ -19,6 +19,12 @@ constexpr auto kCodes = std::to_array<ReasonCode>({
     {"safety_unknown",
      "The safety kernel has answered with a decision that this version does not know, which counts as a denial.",
      "Look whether the kernel is newer than the schedulers; then `lockstepctl dlq retry JOB`."},
+    {"safety_timeout",
+     "Policy came to no end about this job, three times, while it answered about others: its content takes too long to "
+     "judge.",
+     "See what the job's input is. Lower `input_policy.max_scan_bytes`, or write the rules' patterns so that they take "
+     "less; then "
+     "`lockstepctl dlq retry JOB`."},
     {"input_unreadable",
      "Policy has to see the job's input, and nothing could be read under its pointer, however often it was tried.",
      "Store the input under its pointer again; if that is `ctx:JOB`, `lockstepctl dlq retry JOB` submits the job "
@@ -33,8 +39,17 @@ constexpr auto kCodes = std::to_array<ReasonCode>({
      "the timeouts file."},
     {"dispatch_failed", "The job can be given to nobody, whatever workers there are.",
      "The reason says what is wrong with the request. Correct it, and submit it under another id."},
-    {"invalid_request", "The stored request names two tenants, and nobody can say whose job it is.",
-     "Correct whoever writes requests: `tenant_id` of the job and of its metadata are the same."},
+    {"invalid_request",
+     "The stored request breaks a rule for submissions, names two tenants, or points to data that is not its tenant's "
+     "to have.",
+     "The reason says which. Correct whoever writes requests: `tenant_id` of the job and of its metadata are the same, "
+     "and `context_ptr` "
+     "leads to data of that tenant's jobs or to a key that `LOCKSTEP_POINTER_PREFIXES` allows. Submit the job again "
+     "under another id."},
+    {"invalid_result_pointer", "The worker's `result_ptr` leads to data that is not the job's tenant's to have.",
+     "Have the worker write its output to `res:JOB`, or name the prefix of its keys in `LOCKSTEP_POINTER_PREFIXES`; "
+     "then "
+     "`lockstepctl dlq retry JOB`."},
     {"request_missing", "The job was waiting, and its request is not stored any more: nobody could be sent it.",
      "Submit it again under another id. Then look where its key went: `lockstepctl doctor` says whether Redis may "
      "throw keys "

@@ -88,11 +88,10 @@ bool write(const std::string& file, const std::string& text) {
 int conclude(const Arguments& arguments, const Ledger& ledger) {
     const Verdict verdict = judge(ledger);
     fmt::print("{}", as_text(ledger, verdict));
-    const std::string again = fmt::format("./dev ordeal {}{}--for {} --seed {}",
-                                          arguments.options.shape.attack ? "--attack "
-                                          : options.shape.available      ? "--available "
-                                                                         : "",
-                                          arguments.options.shape.lossy ? "--lossy " : "", arguments.span, ledger.seed);
+    const Shape& shape = arguments.options.shape;
+    const std::string again =
+        fmt::format("./dev ordeal {}{}{}--for {} --seed {}", shape.attack ? "--attack " : "",
+                    shape.available ? "--available " : "", shape.lossy ? "--lossy " : "", arguments.span, ledger.seed);
     if (!arguments.json.empty() && !write(arguments.json, as_json(ledger, verdict))) {
         fmt::print(stderr, "lockstep-ordeal: cannot write {}\n", arguments.json);
         return kFailed;

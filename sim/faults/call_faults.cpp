@@ -39,9 +39,13 @@ bool equals_ignoring_case(std::string_view a, std::string_view b) {
     return std::ranges::equal(a, b, [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+/// GET stands for GETRANGE as well, and the other way round: both read a string.
 bool concerns(const OfRedisCalls& fault, std::string_view command) {
-    return fault.commands.empty() || std::ranges::any_of(fault.commands, [command](const std::string& name) {
-               return equals_ignoring_case(name, command);
+    const auto read_as = [](std::string_view name) {
+        return equals_ignoring_case(name, "GETRANGE") ? std::string_view("GET") : name;
+    };
+    return fault.commands.empty() || std::ranges::any_of(fault.commands, [&](const std::string& name) {
+               return equals_ignoring_case(read_as(name), read_as(command));
            });
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/validation.h"
 #include "sim/oracles/documented_settings.h"
 #include "sim/oracles/job_keys.h"
@@ -55,7 +56,10 @@ bool may_be_invalid(const fakes::redis::Keyspace& keys, const std::string& job) 
     if (entry == nullptr) return true;
     const auto* text = std::get_if<std::string>(&entry->value);
     const auto request = engine::wire::from_json<cap::JobRequest>(text == nullptr ? std::string_view{} : *text);
-    return request && engine::wire::rejection(*request);
+    if (!request) return false;
+    // Whose data it points to is for valid_requests.
+    const std::string_view key = engine::wire::key_of_pointer(request->context_ptr());
+    return engine::wire::rejection(*request) || (!key.empty() && engine::wire::owner_of_data(key) != job);
 }
 
 std::string code_of(std::string_view letter) {
@@ -258,7 +262,8 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
             else if (known && job.since - job.before_since < patience - patience / 16)
                 found[name] = fmt::format("its dead letter says {} after {} ms, and it may wait for {} ms", job.letter,
                                           (job.since - job.before_since) / 1000, patience / 1000);
-        } else if (job.letter != "dispatch_failed" && job.letter != "redelivery_dlq_retry") {
+        } else if (job.letter != "dispatch_failed" && job.letter != "redelivery_dlq_retry" &&
+                   job.letter != "invalid_result_pointer") {
             found[name] = fmt::format("its dead letter says {}, and no worker has reported a failure", job.letter);
         }
     }
