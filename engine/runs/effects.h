@@ -52,7 +52,7 @@ struct RunEffects {
     bool reopened = false;                    // it had ended, and goes on
     bool changed = false;                     // the document is another one than was read
     std::size_t begun = 0;                    // steps and children that this pass has begun
-    std::size_t begun_bytes = 0;              // of their messages and inputs
+    std::size_t input_bytes = 0;              // of the inputs that it has put together for them, about
     bool unfinished = false;                  // more could begin: another pass goes on
     std::string wake;                         // a run that waits for this one's end; empty: none
 };

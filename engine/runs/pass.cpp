@@ -107,8 +107,8 @@ bool RunPass::may_begin_another() {
     constexpr std::size_t kBetweenQuestions = 16;
     const bool asks = effects_.begun > 0 && effects_.begun % kBetweenQuestions == 0 && limits_.is_time_up != nullptr;
     if (asks && limits_.is_time_up()) is_time_up_ = true;
-    if (is_time_up_ || effects_.begun >= std::max<std::size_t>(limits_.steps_at_once, 1) ||
-        effects_.begun_bytes >= limits_.bytes_at_once) {
+    const bool is_full = effects_.begun > 0 && effects_.input_bytes >= limits_.bytes_at_once;
+    if (is_time_up_ || is_full || effects_.begun >= std::max<std::size_t>(limits_.steps_at_once, 1)) {
         effects_.unfinished = true;
         return false;
     }
@@ -365,6 +365,23 @@ RunPass::Evaluated RunPass::evaluate(const std::string& expression, const json& 
     return {*value, {}};
 }
 
+namespace {
+
+/// About as many as it has when it is written.
+std::size_t bytes_of(const json& value) {
+    constexpr std::size_t kScalar = 8;
+    if (value.is_string()) return value.get_ref<const std::string&>().size() + kScalar;
+    std::size_t bytes = kScalar;
+    if (value.is_object()) {
+        for (const auto& [name, member] : value.items()) bytes += name.size() + bytes_of(member);
+    } else if (value.is_array()) {
+        for (const json& element : value) bytes += bytes_of(element);
+    }
+    return bytes;
+}
+
+}  // namespace
+
 RunPass::Evaluated RunPass::payload_of(const StepDefinition& step, const StepRun& record, const json& more) {
     json payload;
     const bool has_none = !step.input.is_object() || step.input.empty();
@@ -378,6 +395,7 @@ RunPass::Evaluated RunPass::payload_of(const StepDefinition& step, const StepRun
         if (!filled) return {{}, fmt::format("input{}: {}", filled.error().pointer, filled.error().what)};
         payload = *filled;
     }
+    effects_.input_bytes += bytes_of(payload) + bytes_of(more);
     if (payload.is_null()) payload = json::object();
     if (record.has_input_error() && payload.is_object()) payload["error"] = at_path(record.member("input"), "error");
     const json& judged = of_an_item ? run_.member("input") : payload;

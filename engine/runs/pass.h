@@ -7,8 +7,8 @@
 // 3. The same document, definition, instant and facts give the same decisions: whoever comes next decides the same.
 // 4. Its work is linear in the steps, their names of each other and the records that there are, in whatever order they stand: a step is
 //    looked at again only when something that it waits for has ended.
-// 5. A pass begins at least one step that can begin, and no more once `RunLimits::steps_at_once` or `bytes_at_once` are reached; what
-//    it has left, the next one begins.
+// 5. A pass begins at least one step that can begin, and at most `RunLimits::steps_at_once`. It begins no other once the inputs that it
+//    has put together come to `RunLimits::bytes_at_once`. What it has left, the next one begins.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,9 @@ struct RunLimits {
     ExpressionLimits expressions;
     /// Steps and children that one pass begins.
     std::size_t steps_at_once = 500;
-    /// Bytes of messages and inputs from which on one pass begins no more.
-    std::size_t bytes_at_once = 4'194'304;
+    /// Bytes of inputs that one pass puts together before it begins no more. They are copied, written and sent to Redis in one command,
+    /// together with a document of `wf_run_max_bytes` at most: some 10 ms of the loop's time.
+    std::size_t bytes_at_once = 2'097'152;
     /// Asked now and then between two of them: no more are begun when it says yes. Empty: there is always time.
     std::function<bool()> is_time_up{};
     /// Bytes of a message that the servers take; 0: not known.

@@ -74,7 +74,6 @@ bool RunPass::submit(const StepDefinition& step, StepRun& record, tl::expected<S
     }
     record.set_job_id(job->job);
     tell(event, &record);
-    effects_.begun_bytes += job->packet.size() + job->context.size();
     effects_.submissions.push_back(std::move(*job));
     return true;
 }
