@@ -180,6 +180,22 @@ TEST_F(Workflows, AnOlderCopyWrittenOverARunIsNoticedAndItsEndedJobsAreTakenFrom
     EXPECT_FALSE(exists("lockstep:wf:open:run-1"));
 }
 
+// D-34: a gateway checks no id of a workflow.
+TEST_F(Workflows, NoRunIsForgottenForOneWhoseWorkflowHasAColonInItsName) {
+    boot_engine();
+    store_run("c", json::object(), "a:b");
+    wake("c");
+    ASSERT_TRUE(exists("lockstep:wf:ended")) << "it has no definition";
+    store_run("b:c", json::object(), "a");
+    EXPECT_FALSE(run({"ZSCORE", "lockstep:wf:ended", "a%3Ab:c"}).is_nil());
+    run({"ZADD", "lockstep:wf:ended", "1", "a%3Ab:c"});
+    run({"ZADD", "lockstep:wf:ended", "1", "z:b:c"});  // of workflow z:b, by an older version
+    loop.run_for(1min);
+    EXPECT_FALSE(exists("wf:run:c"));
+    EXPECT_TRUE(exists("wf:run:b:c")) << "another workflow's";
+    EXPECT_FALSE(run({"ZSCORE", "wf:runs:a", "b:c"}).is_nil());
+}
+
 TEST_F(Workflows, ARunThatAGatewayTakesBackFromItsEndIsKeptUntilItEndsAgain) {
     put({{"a", worker()}});
     boot_engine();

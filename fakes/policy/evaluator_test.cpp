@@ -107,6 +107,22 @@ TEST(PolicyEvaluator, AVelocityRuleFiresOnlyBeyondItsLimit) {
     EXPECT_EQ(ask("e", "t", 120s), cap::DECISION_TYPE_ALLOW);
 }
 
+// D-34
+TEST(PolicyEvaluator, NoTenantCountsIntoTheBucketOfAnother) {
+    Evaluator kernel = evaluator_of(R"({"default_decision": "allow", "rules": [{"id": "v", "decision": "throttle",
+        "velocity": {"max_requests": 1, "window_seconds": 60, "key": "tenant:labels.session"}}]})");
+    const auto ask = [&](const char* job, const char* tenant, const char* session) {
+        cap::PolicyCheckRequest request = request_of(R"({"topic": "job.x"})");
+        request.set_job_id(job);
+        request.set_tenant(tenant);
+        (*request.mutable_labels())["session"] = session;
+        return kernel.check(request, kNow).decision();
+    };
+    EXPECT_EQ(ask("1", "a:b", "c"), cap::DECISION_TYPE_ALLOW);
+    EXPECT_EQ(ask("2", "a", "b:c"), cap::DECISION_TYPE_ALLOW);
+    EXPECT_EQ(ask("3", "a", "b:c"), cap::DECISION_TYPE_THROTTLE);
+}
+
 TEST(PolicyEvaluator, AVelocityRuleWithoutAValueToCountByIsPassedOver) {
     Evaluator kernel = evaluator_of(R"({"default_decision": "allow", "rules": [{"decision": "deny",
         "velocity": {"max_requests": 1, "window_seconds": 60, "key": "tenant:labels.session"}}]})");

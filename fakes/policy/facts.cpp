@@ -139,8 +139,7 @@ std::string velocity_bucket(const Velocity& velocity, const Facts& facts) {
     for (const std::string& part : velocity.key) {
         const std::string value = velocity_part(part, facts);
         if (value.empty()) return {};
-        if (!bucket.empty()) bucket += ':';
-        bucket += value;
+        bucket += fmt::format("{}:{}", value.size(), value);  // no value reaches into the next one
     }
     return bucket;
 }

@@ -48,9 +48,9 @@ constexpr auto kKeyLife = std::chrono::hours(24 * 90);
 constexpr auto kReservation = std::chrono::seconds(60);
 
 /// Of scripts/record_submission.lua, in the order of the alphabet.
-constexpr std::string_view kRecordArguments[] = {"copies_input", "input",         "input_ttl_ms", "job",
-                                                 "key_ttl_ms",   "letter",        "letter_of",    "record_ttl_ms",
-                                                 "request",      "reservation_ms"};
+constexpr std::string_view kRecordArguments[] = {"copies_input",  "input",      "input_ttl_ms",   "job",
+                                                 "key_text",      "key_ttl_ms", "letter",         "letter_of",
+                                                 "record_ttl_ms", "request",    "reservation_ms", "tenant"};
 
 /// What Redis says to a job that is submitted again and is not to be.
 std::string refusal_of_retry(std::string_view word, const LetterClaim& claim, const std::string& id) {
@@ -148,7 +148,9 @@ std::vector<engine::RedisCommand> Submission::gateway_writes(const cap::JobReque
     commands.push_back({"ZADD", "job:recent", now, id});
     commands.push_back({"ZREMRANGEBYRANK", "job:recent", "0", "-1001"});
     commands.push_back({"RPUSH", "job:events:" + id, now + "|PENDING"});
+    commands.push_back({"PEXPIRE", "job:events:" + id, ttl});
     commands.push_back({"SADD", "trace:" + trace, id});
+    commands.push_back({"PEXPIRE", "trace:" + trace, ttl});
     engine::RedisCommand fields{"HSET", meta, "trace_id", trace};
     for (auto& word : engine::job_meta_fields(request)) fields.push_back(std::move(word));
     commands.push_back(std::move(fields));
@@ -166,6 +168,8 @@ std::vector<std::string> Submission::record_arguments(const cap::JobRequest& req
     const auto& tunables = session_.settings().tunables;
     engine::ScriptArguments named(kRecordArguments);
     named.text("job", request.job_id())
+        .text("tenant", std::string(wire::tenant_of(request)))
+        .text("key_text", std::string(wire::trim(request.meta().idempotency_key())))
         .duration_or_zero("input_ttl_ms", tunables.data_ttl)
         .duration_or_zero("key_ttl_ms", kKeyLife)
         .duration_or_zero("record_ttl_ms", tunables.job_meta_ttl)
@@ -250,6 +254,14 @@ engine::Task<Submission::Recorded> Submission::record(const cap::JobRequest& req
             word == "key"
                 ? std::string(" (submitted earlier under this idempotency key)")
                 : fmt::format(" (submitted {} ago under this idempotency key; its record has expired)", length(age));
+    } else if (word == "foreign" && holder == id) {
+        co_return ends(Fate::not_stored, fmt::format("job {} is another tenant's: choose another --id", holder));
+    } else if (word == "foreign") {
+        co_return ends(
+            Fate::not_stored,
+            fmt::format("the idempotency key \"{}\" of tenant {} has in Redis the name {}, which belongs to job "
+                        "{} of another tenant or key: choose another --idempotency-key",
+                        options_.idempotency_key, options_.tenant, key, holder));
     } else if (word == "reserved") {
         co_return ends(Fate::not_stored,
                        fmt::format("the idempotency key \"{}\" was reserved {} ago for job {}, which is not recorded "

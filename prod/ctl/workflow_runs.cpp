@@ -145,6 +145,8 @@ engine::Task<int> store_run(Session& session, json document, std::string idempot
     run.org = document["org_id"].get<std::string>();
     run.document = dump(document);
     const std::string id = run.run;
+    const std::string org = run.org.empty() ? "default" : run.org;
+    const std::string key_text = idempotency_key;
     const auto most = static_cast<std::size_t>(session.settings().tunables.wf_run_max_bytes);
     if (run.document.size() > most)
         co_return complain(kWrongUse,
@@ -163,6 +165,22 @@ engine::Task<int> store_run(Session& session, json document, std::string idempot
     std::string of_old;
     if (!created.value().is_new) {
         FoundRun old = co_await find_run(session, known);
+        // An empty organisation is the default tenant; a document without a key was written by somebody who keeps none.
+        const auto differs = [](const std::string& recorded, const std::string& wanted) {
+            return !recorded.empty() && recorded != wanted;
+        };
+        if (old.document && differs(old.document->org(), org))
+            co_return complain(kWrongUse,
+                               printable(fmt::format("run {} is another tenant's{}", known,
+                                                     keyed ? fmt::format(", and has the idempotency key \"{}\": choose "
+                                                                         "another --idempotency-key",
+                                                                         key_text)
+                                                           : ": choose another --run")));
+        if (old.document && keyed && differs(old.document->text("idempotency_key"), key_text))
+            co_return complain(
+                kWrongUse, printable(fmt::format("the idempotency key \"{}\" has in Redis the name {}, which belongs "
+                                                 "to run {} of another key: choose another --idempotency-key",
+                                                 key_text, engine::keys::run_idempotency(key_text), known)));
         status = old.document ? std::string(to_string(old.document->status())) : "unknown";
         of_old = old.document ? what_is_old(*old.document) : "started earlier; " + old.refusal->message;
     }

@@ -138,6 +138,11 @@ TEST_F(WorkflowTest, AStartThatMeetsAFailedRunOfItsKeySaysSo) {
         std::string::npos)
         << again.text;
     EXPECT_EQ(world->ctl_json(start).value("status", ""), "failed");
+    // D-34
+    world->redis_set("wf:run:idempotency:other", "trip-1");
+    const auto of_another = world->ctl({"workflow", "start", "trip", "--idempotency-key", "other"});
+    EXPECT_EQ(of_another.exit_code, 2);
+    EXPECT_NE(of_another.text.find("belongs to run trip-1 of another key"), std::string::npos) << of_another.text;
     const auto by_id = world->ctl({"workflow", "start", "trip", "--run", "trip-1"});
     EXPECT_EQ(by_id.exit_code, 2);
     EXPECT_NE(by_id.text.find("there is a run trip-1 already (started earlier, failed"), std::string::npos)

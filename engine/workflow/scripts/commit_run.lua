@@ -69,7 +69,7 @@ for_all(args.opened, 2, function(job, step) redis.call('HSET', wf_key('open', ru
 
 redis.call('DEL', wf_key('due', run))
 for_all(args.due, 2, function(step, due) redis.call('ZADD', wf_key('due', run), due, step) end)
-local member = workflow .. ':' .. run
+local member, over = workflow .. ':' .. run, ended_member(workflow, run)
 if args.earliest_due then
   redis.call('ZADD', timers, seconds_up(args.earliest_due), member)
 else
@@ -95,16 +95,16 @@ if redis.call('EXISTS', wf_key('asks', run)) == 0 then redis.call('ZREM', 'locks
 if is_taken then redis.call('ZADD', 'lockstep:wf:asked', at, run) end
 
 if args.reopened then
-  redis.call('ZREM', 'lockstep:wf:ended', member)
+  redis.call('ZREM', 'lockstep:wf:ended', over)
   -- Its jobs are not to be cancelled any more: there are new ones among them.
   redis.call('ZREM', 'lockstep:wf:cancelling', run)
   for _, kind in ipairs(kept_after_the_end) do redis.call('PERSIST', wf_key(kind, run)) end
 end
 if args.retention_ms then
-  redis.call('ZADD', 'lockstep:wf:ended', 'NX', millis_of(plus_millis(at, args.retention_ms)), member)
+  redis.call('ZADD', 'lockstep:wf:ended', 'NX', millis_of(plus_millis(at, args.retention_ms)), over)
   for _, kind in ipairs(kept_after_the_end) do redis.call('PEXPIRE', wf_key(kind, run), args.retention_ms) end
   if redis.call('EXISTS', wf_key('open', run)) == 1 then redis.call('ZADD', 'lockstep:wf:cancelling', 'NX', at, run) end
-elseif redis.call('ZREM', 'lockstep:wf:ended', member) == 1 then
+elseif redis.call('ZREM', 'lockstep:wf:ended', over) == 1 then
   -- Somebody else has written it as it was before its end.
   for _, kind in ipairs({'def', 'seen', 'open', 'outbox', 'asks'}) do redis.call('PERSIST', wf_key(kind, run)) end
   redis.call('ZREM', 'lockstep:wf:cancelling', run)

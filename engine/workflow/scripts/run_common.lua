@@ -7,7 +7,7 @@
 --   lockstep:wf:due:<run>     zset of its steps that are due by themselves, by when (ms); the run's time limit under ''
 --   lockstep:wf:asks:<run>    list of what people have asked of it
 -- and of all runs, by since when (us): lockstep:wf:outbox, lockstep:wf:asked, lockstep:wf:cancelling; and by when they go (ms),
--- as <workflow>:<run>: lockstep:wf:ended
+-- as <workflow>:<run> with the workflow's percent signs and colons escaped: lockstep:wf:ended
 
 local timers = 'cordum:wf:delay:timers'
 
@@ -17,6 +17,18 @@ end
 
 local function run_key(run)
   return 'wf:run:' .. run
+end
+
+-- A workflow that a gateway has stored may have a colon in its id: unescaped, it would be another workflow's run.
+local function ended_member(workflow, run)
+  return string.gsub(workflow, '[%%:]', {['%'] = '%25', [':'] = '%3A'}) .. ':' .. run
+end
+
+-- The workflow and the run of such a member. Older versions have escaped nothing: what is no escape stands for itself.
+local function run_of_ended(member)
+  local workflow, run = string.match(member, '^([^:]*):(.+)$')
+  if not run then return '', '' end
+  return string.gsub(workflow, '%%(%x%x)', {['25'] = '%', ['3A'] = ':'}), run
 end
 
 local ended_runs = {succeeded = true, failed = true, denied = true, cancelled = true, timed_out = true}

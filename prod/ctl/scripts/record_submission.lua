@@ -4,12 +4,13 @@
 -- A job that is submitted again is recorded in place of its dead letter. The letter is the claim: who finds it as it was read has it,
 -- and removes it in the same step.
 -- KEYS 1 job hash  2 with an idempotency key: where that is kept
--- ARGV named: job, input, input_ttl_ms; with an idempotency key: key_ttl_ms, how long it is kept, record_ttl_ms, how long a record
+-- ARGV named: job, tenant, input, input_ttl_ms; with an idempotency key: key_text, as its submitter wrote it, key_ttl_ms, how long it is kept, record_ttl_ms, how long a record
 --      lives, and reservation_ms, how long after its reservation a key may be without a record; of a job that is submitted again:
 --      letter_of, its former id, letter and request, what its dead letter and its stored request were when they were read, and
 --      copies_input, given: the input is that of the former id, and `input` is not given. Then each write, a command: how many words it
 --      has, and these, which may be any bytes
--- Reply {} when all is written, {'freed', job, age of the key in ms} when it is and the key belonged to that job, which was never
+-- Reply {'foreign', job}: nothing was written, since the id, or the key in Redis, is that of this job, whose record names another tenant
+--       or another key: two pairs of tenant and key can have one name there. Else {} when all is written, {'freed', job, age of the key in ms} when it is and the key belonged to that job, which was never
 --       recorded. Nothing is written with {'job', state, trace id}: this job is there, with this key from now on; {'key', job}: that job
 --       has the key; {'reserved', job, age} or {'expired', job, age}: so has that one, which has no record yet, or no longer;
 --       {'input'}: another input is there under this job's id; {'letter_gone'}, {'letter_changed'}, {'request_changed'},
@@ -17,9 +18,22 @@
 local args, at = named_arguments()
 local job, key = args.job, KEYS[2]
 local reply = {}
+
+-- A record that says nothing of it is not yet whole.
+local function differs(recorded, wanted)
+  return present(recorded) and string.match(recorded, '^%s*(.-)%s*$') ~= wanted
+end
+
+if differs(redis.call('HGET', KEYS[1], 'tenant'), args.tenant) then
+  return {'foreign', job}
+end
 if key then
   local holder = redis.call('GET', key)
   if holder and holder ~= job then
+    local of_holder = redis.call('HMGET', meta_key(holder), 'tenant', 'idempotency_key')
+    if differs(of_holder[1], args.tenant) or differs(of_holder[2], (args.key_text or '')) then
+      return {'foreign', holder}
+    end
     if read_state(holder) ~= '' then
       return {'key', holder}
     end
