@@ -55,6 +55,7 @@ struct ConsumerState {
     std::uint64_t in_hand = 0;  // delivered and without an answer; what waits for its next delivery counts too
     StreamSequence ack_floor;   // no message of the stream at or below this sequence is in hand
     std::string leader{};       // the server of a cluster that leads it; empty for a server on its own
+    std::string deployment{};   // the one that its description names; empty where it names none
 };
 
 /// One delivery of a stream message to a durable consumer, not yet acknowledged. The answers below are sent and not
@@ -109,6 +110,9 @@ struct ConsumerSpec {
     /// Given to a durable that has no limit of its own, in place; 0 leaves it alone. A server that refuses the change is
     /// told of, and the durable is used as it is.
     std::int64_t rate_limit_bps = 0;
+    /// The deployment that reads the durable; empty: not compared. A durable whose description names none is given this one in
+    /// place. A server that refuses the change is told of, and the durable is used as it is.
+    std::string deployment{};
 };
 
 /// Keeps a subscription alive. Destroying it stops delivery to this process at once; what the server has handed out and
@@ -164,7 +168,8 @@ public:
                                                                                      MonoTime deadline) = 0;
 
     /// Makes sure that the durable exists with these settings, binds to it and delivers to `sink` (which must outlive the
-    /// subscription). A durable that exists with other settings is *not applied*, naming the difference.
+    /// subscription). A durable that exists with other settings, or for another deployment, is *not applied*, naming the
+    /// difference.
     [[nodiscard]] virtual Task<Outcome<std::unique_ptr<Consumption>>> consume(ConsumerSpec spec, DeliverySink& sink,
                                                                               MonoTime deadline) = 0;
     /// Core subscription. With an empty `queue` every subscriber gets a copy, otherwise one of the group.

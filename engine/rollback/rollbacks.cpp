@@ -24,6 +24,10 @@ static_assert(kResumeInterval > kDefaultTunables.safety_timeout + kDefaultTunabl
 /// Rollbacks that one replica resumes at once; one with a hung kernel takes its whole time.
 constexpr std::size_t kResumedMax = 16;
 constexpr std::int64_t kResumePage = 64;
+/// Looks for stacks that are to live on, at most this far apart, and so that several fall into the half of a life that is left then.
+constexpr Duration kKeepInterval = std::chrono::hours{1};
+constexpr int kKeepLooks = 8;
+constexpr std::int64_t kKeepPage = 256;
 
 }  // namespace
 
@@ -53,6 +57,15 @@ Task<void> Rollbacks::run() {
             if (at_work_.size() >= kResumedMax) break;
             start(saga);
         }
+    }
+}
+
+Task<void> Rollbacks::keep_recorded() {
+    while (true) {
+        auto looked_at = co_await sagas_.keep_recorded(kKeepPage);
+        while (looked_at.applied() && looked_at.value() == kKeepPage)
+            looked_at = co_await sagas_.keep_recorded(kKeepPage);
+        co_await context_.ports.clock.sleep(std::min(kKeepInterval, context_.tunables.job_meta_ttl / kKeepLooks));
     }
 }
 

@@ -34,6 +34,8 @@ public:
     void start(const SagaName& saga);
     /// Resumes for ever what nobody is at.
     [[nodiscard]] Task<void> run();
+    /// Keeps alive for ever what runs that go on have recorded.
+    [[nodiscard]] Task<void> keep_recorded();
     /// Lets each finish the entry that it is at, until `deadline`; then stops the rest where they stand and leaves their
     /// locks in the book of leases. What is left is resumed elsewhere, or after the next start. REQUIRES: the scheduler is stopping.
     [[nodiscard]] Task<void> drain(MonoTime deadline);

@@ -47,6 +47,10 @@ Task<Outcome<Done>> SagaStore::include(SagaEffect effect, Commit& commit) {
         RedisCommand push{"LPUSH", effect.saga.stack(), std::exchange(effect.compensation, {})};
         const auto pushed = co_await redis_.command(std::move(push), deadline());
         if (!pushed.applied()) co_return pushed.failure_as<Done>();
+        if (effect.saga.kind != SagaName::Kind::run) co_return Done{};
+        RedisCommand expire{"PEXPIRE", effect.saga.stack(), fmt::format("{}", to_millis(tunables_.job_meta_ttl))};
+        const auto expires = co_await redis_.command(std::move(expire), deadline());
+        if (!expires.applied()) co_return expires.failure_as<Done>();
         co_return Done{};
     }
     commit.saga = std::move(effect);
@@ -76,6 +80,15 @@ Task<Outcome<std::vector<SagaName>>> SagaStore::pending(std::int64_t limit) {
         if (names == nullptr || std::ssize(*names) < limit) break;
     }
     co_return sagas;
+}
+
+Task<Outcome<std::int64_t>> SagaStore::keep_recorded(std::int64_t limit) {
+    PRECONDITION(limit > 0, "{} sagas at most", limit);
+    const auto reply = co_await redis_.script(
+        scripts_.saga_keep, {std::string(keys::kSagasKept)},
+        {fmt::format("{}", to_millis(tunables_.job_meta_ttl)), fmt::format("{}", limit)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::int64_t>();
+    co_return reply.value().integer_or(0);
 }
 
 Task<Outcome<SagaStep>> SagaStore::begin(const SagaName& saga, Lease& lease) {

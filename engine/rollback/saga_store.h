@@ -6,6 +6,7 @@
 //   lockstep:saga:<length of tenant>:<tenant>:<run>       the stack of a run
 //   lockstep:saga:lock:<length of tenant>:<tenant>:<run>  its lock
 //   lockstep:saga:owed     zset of the sagas whose rollback is owed, by the time of its last try
+//   lockstep:saga:kept     zset of the sagas of runs, by when their stack is given a new life if its run goes on
 //   lockstep:saga:pending  the same as older versions have left it
 //   lockstep:saga:aborted:<saga>  a run that has failed: what it still records is undone at once (H-42a). Only runs have it; a
 //                          workflow's later runs share its stack and are not to be undone
@@ -63,6 +64,8 @@ public:
 
     /// Sagas whose rollback is owed, the ones that have waited longest first, of each kind `limit` or a few more. REQUIRES: a limit.
     [[nodiscard]] Task<Outcome<std::vector<SagaName>>> pending(std::int64_t limit);
+    /// Gives stacks of runs that go on a new life, at most `limit` of those that are due for it. How many were due. REQUIRES: a limit.
+    [[nodiscard]] Task<Outcome<std::int64_t>> keep_recorded(std::int64_t limit);
     /// Takes the lock and looks. *unknown*: the lock may be ours. Here and below, a lease with an empty token stands for going
     /// without a lock; the last step ends it.
     [[nodiscard]] Task<Outcome<SagaStep>> begin(const SagaName& saga, Lease& lease);

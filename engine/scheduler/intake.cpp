@@ -94,7 +94,13 @@ void Intake::listen() {
             replica_.ports.bus.subscribe(std::string(route.subject), route.to_all ? std::string{} : group, *this));
 }
 
-Task<tl::expected<void, std::string>> Intake::bind(Stream& stream) {
+std::vector<std::string> Intake::durables() {
+    std::vector<std::string> names;
+    for (const StreamRoute& route : kStreamRoutes) names.push_back(durable_of(route.subject));
+    return names;
+}
+
+Task<tl::expected<void, std::string>> Intake::bind(Stream& stream, std::string deployment) {
     PRECONDITION(!listeners_.empty(), "messages on {} are asked for before workers are heard", stream.route.subject);
     const std::string subject(stream.route.subject);
     ConsumerSpec spec;
@@ -106,6 +112,7 @@ Task<tl::expected<void, std::string>> Intake::bind(Stream& stream) {
     spec.max_deliver = static_cast<int>(replica_.tunables.bus_max_deliver);
     spec.max_ack_pending = static_cast<int>(replica_.tunables.bus_max_ack_pending);
     spec.rate_limit_bps = replica_.tunables.bus_rate_limit;
+    spec.deployment = std::move(deployment);
     auto bound =
         co_await replica_.ports.bus.consume(std::move(spec), stream.pump, replica_.ports.clock.in(kBindTimeout));
     if (!bound.applied())

@@ -28,8 +28,10 @@ std::optional<DeadLetter> letter_for(const cap::JobResult& result, const std::st
 /// Why nobody believes that this result is about what was sent out, in the words of the metric; empty: it counts (D-05). The
 /// dispatch is committed before anything is published, so nobody can have worked on a job that is not DISPATCHED. Where it says
 /// nothing of a worker, it went to a topic or was sent by a scheduler that does not write it down.
-std::string_view doubt_about(const cap::JobResult& result, const JobFacts& facts, const Tunables& tunables) {
-    if (!facts.state) return "unknown_job";
+std::string_view doubt_about(const cap::JobResult& result, const JobFacts& facts, const Tunables& tunables,
+                             bool worker_is_known) {
+    // From a worker that is known here: the job's record is lost, or another deployment has sent it there.
+    if (!facts.state) return worker_is_known ? "unknown_job_known_worker" : "unknown_job";
     if (facts.state != JobState::dispatched && facts.state != JobState::running) return "not_dispatched";
     if (facts.worker.empty() || facts.worker == WorkerId(result.worker_id()) || tunables.results_from_any_worker)
         return {};
@@ -172,7 +174,8 @@ bool ResultHandler::may_end(const cap::JobResult& result, const JobFacts& facts)
         return false;
     }
     if (replica_.mechanisms.on(Mechanism::result_origin)) {
-        if (const auto doubt = doubt_about(result, facts, replica_.tunables); !doubt.empty()) {
+        const bool known = replica_.registry.is_alive(WorkerId(result.worker_id()), replica_.ports.clock.monotonic());
+        if (const auto doubt = doubt_about(result, facts, replica_.tunables, known); !doubt.empty()) {
             refuse(result, facts, doubt);
             return false;
         }

@@ -17,6 +17,7 @@
 #include "engine/scheduler/result_handler.h"
 #include "engine/snapshot/snapshot_writer.h"
 #include "engine/snapshot/warm_start.h"
+#include "engine/store/deployment_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -38,6 +39,7 @@ public:
         : replica_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{})),
           settings_(replica_, documents_of(config.pools_document, config.timeouts), config.pinned, config.on_pools),
           version_(std::move(config.version)),
+          deployment_(replica_.ports, replica_.tunables),
           dead_letters_(replica_, replica_.letters),
           dispatcher_(replica_, dead_letters_),
           requests_(replica_, dead_letters_, dispatcher_),
@@ -80,6 +82,7 @@ private:
     Replica replica_;
     ConfigWatcher settings_;
     std::string version_;
+    DeploymentId deployment_;
     DeadLetters dead_letters_;
     Dispatcher dispatcher_;
     RequestHandler requests_;
@@ -101,6 +104,9 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     auto settings = co_await settings_.start();
     if (!settings) co_return settings;
 
+    const auto deployment = co_await deployment_.at_start(Intake::durables());
+    if (!deployment) co_return tl::make_unexpected(deployment.error());
+
     // Of a start that failed half-way.
     intake_.stop_listening();
     intake_.take_no_more();
@@ -108,7 +114,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     if (replica_.mechanisms.on(Mechanism::warm_start)) co_await warm_start(replica_, replica_.registry);
     intake_.listen();
     for (Intake::Stream& stream : intake_.streams()) {
-        auto bound = co_await intake_.bind(stream);
+        auto bound = co_await intake_.bind(stream, *deployment);
         if (!bound) co_return bound;
     }
 
@@ -116,12 +122,14 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     background_.spawn(replayer_.run());
     background_.spawn(capacity_.run());
     background_.spawn(rollbacks_.run());
+    background_.spawn(rollbacks_.keep_recorded());
     background_.spawn(scanner_.run());
     for (Intake::Stream& stream : intake_.streams()) background_.spawn(stream.pump.keep_alive());
     background_.spawn(sweep_registry());
     background_.spawn(report_workers());
     background_.spawn(snapshots_.run());
     background_.spawn(settings_.run());
+    background_.spawn(deployment_.keep());
     co_await announce_self();
     co_return tl::expected<void, std::string>{};
 }

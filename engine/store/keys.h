@@ -22,6 +22,8 @@ inline constexpr std::string_view kTenantsWaiting = "lockstep:tenants:waiting";
 inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting";
 inline constexpr std::string_view kCapacityCount = "lockstep:capacity:count";
 inline constexpr std::string_view kCapacityLock = "lockstep:capacity:tick";
+/// The id of the deployment that this Redis belongs to: deployment_id.h.
+inline constexpr std::string_view kDeployment = "lockstep:deployment";
 inline constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 /// Letters of messages whose bytes are no packet, by when they were written (s), and what is still to be told of them.
 inline constexpr std::string_view kUndecodable = "lockstep:undecodable:index";

@@ -20,6 +20,7 @@
 #include "engine/store/scripts/repair_dead_letter.lua.h"
 #include "engine/store/scripts/replace_document.lua.h"
 #include "engine/store/scripts/replay_page.lua.h"
+#include "engine/store/scripts/saga_keep.lua.h"
 #include "engine/store/scripts/saga_next.lua.h"
 #include "engine/store/scripts/stale_jobs.lua.h"
 #include "engine/store/scripts/take_lock.lua.h"
@@ -68,6 +69,7 @@ StoreScripts::StoreScripts()
       tend_queue(with_common("tend_queue", scripts::kTendQueue)),
       bus_guard_enter(with_common("bus_guard_enter", scripts::kBusGuardEnter)),
       time_out(with_common("time_out", scripts::kTimeOut)),
+      saga_keep(with_common("saga_keep", scripts::kSagaKeep)),
       saga_next(with_common("saga_next", scripts::kSagaNext)),
       put_dead_letter(with_common("put_dead_letter", scripts::kPutDeadLetter)),
       bury_undecodable(with_common("bury_undecodable", scripts::kBuryUndecodable)),

@@ -28,6 +28,7 @@ struct StoreScripts {
     RedisScript tend_queue;
     RedisScript bus_guard_enter;
     RedisScript time_out;
+    RedisScript saga_keep;
     RedisScript saga_next;
     RedisScript put_dead_letter;
     RedisScript bury_undecodable;

@@ -146,6 +146,10 @@ Task<Outcome<std::optional<ConsumerState>>> ScriptedBus::consumer_state(std::str
 
 Task<Outcome<std::unique_ptr<Consumption>>> ScriptedBus::consume(ConsumerSpec spec, DeliverySink& sink, MonoTime) {
     if (!consumer_error.empty()) co_return NotApplied{{FailureCause::refused, consumer_error}};
+    std::string& owner = consumer_states[spec.durable].deployment;
+    if (!owner.empty() && !spec.deployment.empty() && owner != spec.deployment)
+        co_return NotApplied{{FailureCause::refused, "it belongs to deployment " + owner}};
+    if (owner.empty()) owner = spec.deployment;
     consumers_[spec.subject] = &sink;
     durables_.insert(spec.durable);
     co_return std::unique_ptr<Consumption>(std::make_unique<Consuming>(*this, spec.subject));

@@ -9,6 +9,7 @@
 #include "engine/runs/job_request.h"
 #include "engine/runtime/scope.h"
 #include "engine/store/dead_letter_store.h"
+#include "engine/store/deployment_id.h"
 #include "engine/store/store_news.h"
 #include "engine/store/sweep_store.h"
 #include "engine/wire/messages.h"
@@ -38,6 +39,7 @@ public:
     Parts(const Ports& ports, WorkflowConfig config)
         : context_(ports, std::move(config.tunables), config.mechanisms),
           version_(std::move(config.version)),
+          deployment_(context_.ports, context_.tunables),
           news_(ports.clock),
           sweeps_(ports.redis, ports.clock, context_.tunables, scripts_, news_),
           letters_(ports.redis, ports.clock, context_.tunables, scripts_),
@@ -71,6 +73,7 @@ private:
 
     Context context_;
     std::string version_;
+    DeploymentId deployment_;
     const StoreScripts& scripts_ = StoreScripts::shared();
     StoreNews news_;
     SweepStore sweeps_;
@@ -93,6 +96,8 @@ Task<tl::expected<void, std::string>> WorkflowEngine::Parts::start() {
     binding_.reset();
     co_await announce_self();
     co_await timers_.recover();
+    auto deployment = co_await deployment_.at_start({durable()});
+    if (!deployment) co_return tl::make_unexpected(deployment.error());
     ConsumerSpec spec;
     spec.stream = wire::kStreamSys;
     spec.subject = wire::kSubjectResult;
@@ -102,6 +107,7 @@ Task<tl::expected<void, std::string>> WorkflowEngine::Parts::start() {
     spec.max_deliver = static_cast<int>(context_.tunables.bus_max_deliver);
     spec.max_ack_pending = static_cast<int>(context_.tunables.bus_max_ack_pending);
     spec.rate_limit_bps = context_.tunables.bus_rate_limit;
+    spec.deployment = std::move(*deployment);
     auto bound = co_await context_.ports.bus.consume(std::move(spec), pump_, context_.ports.clock.in(kSetupTimeout));
     if (!bound.applied())
         co_return tl::make_unexpected(fmt::format("consumer of {}: {}", wire::kSubjectResult, bound.failure().detail));
@@ -110,6 +116,7 @@ Task<tl::expected<void, std::string>> WorkflowEngine::Parts::start() {
     background_.spawn(pump_.keep_alive());
     background_.spawn(timers_.poll());
     background_.spawn(reconciler_.run());
+    background_.spawn(deployment_.keep());
     co_return tl::expected<void, std::string>{};
 }
 

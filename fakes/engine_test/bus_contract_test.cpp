@@ -330,6 +330,30 @@ TEST_F(BusContract, ADurableWithOtherSettingsIsNotApplied) {
     EXPECT_EQ(finish(bus().consume(lost, sink, in(5s))).kind(), OutcomeKind::not_applied);
 }
 
+TEST_F(BusContract, ADurableBelongsToTheFirstDeploymentThatReadsIt) {
+    const auto owner = [this] {
+        const auto state = finish(other().consumer_state(kSys, spec().durable, in(5s)));
+        EXPECT_TRUE(state.applied() && state.value());
+        return state.applied() && state.value() ? state.value()->deployment : "no answer";
+    };
+    Kept sink;
+    consume(bus(), sink).reset();
+    EXPECT_EQ(owner(), "") << "a durable of others names none";
+    auto mine = spec();
+    mine.deployment = "7f0c-mine";
+    const auto consumption = consume(bus(), sink, mine);
+    EXPECT_EQ(owner(), "7f0c-mine");
+    auto theirs = spec();
+    theirs.deployment = "theirs";
+    const auto refused = finish(other().consume(theirs, sink, in(5s)));
+    ASSERT_EQ(refused.kind(), OutcomeKind::not_applied);
+    EXPECT_NE(refused.failure().detail.find("belongs to deployment 7f0c-mine"), std::string::npos)
+        << refused.failure().detail;
+    consume(other(), sink).reset();  // without a deployment nothing is compared
+    consume(other(), sink, mine).reset();
+    EXPECT_EQ(owner(), "7f0c-mine");
+}
+
 TEST_F(BusContract, AConsumerTellsWhatItHasStillToDo) {
     EXPECT_FALSE(consumer_state()) << "there is none yet";
     EXPECT_EQ(finish(other().consumer_state("NOWHERE", "d", in(5s))).kind(), OutcomeKind::not_applied);

@@ -218,7 +218,7 @@ TEST_F(GuardedMessages, AJobIsDispatchedInThreeRoundTripsAndEndedInTwo) {
     const Cost ended = cost([&] { EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked()); });
     EXPECT_EQ(state("j1"), "SUCCEEDED");
     EXPECT_EQ(dispatched.exchanges, 3U);
-    EXPECT_EQ(dispatched.commands, 40U);
+    EXPECT_EQ(dispatched.commands, 42U);
     EXPECT_EQ(ended.exchanges, 2U);
     EXPECT_EQ(ended.commands, 25U);
 }

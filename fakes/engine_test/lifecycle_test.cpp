@@ -239,11 +239,12 @@ TEST_F(Reconciling, MembersOfFinalIndexesWhoseJobsHaveExpiredAreRemovedSoManyAtA
     for (int i = 0; i < 45; ++i)
         run({"ZADD", "job:index:succeeded", std::to_string(i + 1), "expired-" + std::to_string(i)});
     run({"ZADD", "job:index:denied", "1", "expired"});
+    run({"RPUSH", "job:events:expired", "1|DENIED"});  // by a gateway, and no scheduler has moved the job
     submit("done");
     result("done", cap::JOB_STATUS_SUCCEEDED);
     loop.run_for(31s);
     EXPECT_EQ(*run({"ZCARD", "job:index:succeeded"}).integer(), 45 + 1 - 30);
-    EXPECT_EQ(*run({"EXISTS", "job:index:denied"}).integer(), 0);
+    EXPECT_EQ(*run({"EXISTS", "job:index:denied", "job:events:expired"}).integer(), 0);
     loop.run_for(30s);
     EXPECT_EQ(*run({"ZCARD", "job:index:succeeded"}).integer(), 1);
     EXPECT_FALSE(run({"ZSCORE", "job:index:succeeded", "done"}).is_nil());
@@ -430,6 +431,84 @@ TEST_F(Lifecycle, SilentWorkersAreForgotten) {
     loop.run_for(61s);
     EXPECT_EQ(scheduler->workers().size(), 0u);
     EXPECT_EQ(submit("j1")->answer, DeliveryFate::Answer::nak);
+}
+
+// D-35
+class Deployments : public SchedulerTest {
+protected:
+    static constexpr const char* kKey = "lockstep:deployment";
+    [[nodiscard]] std::string in_redis() { return std::string(run({"GET", kKey}).text()); }
+    engine::ConsumerState& submissions() { return bus.consumer_states["dur_cordum-scheduler__sys_job_submit"]; }
+    engine::ConsumerState& results() { return bus.consumer_states["dur_cordum-scheduler__sys_job_result"]; }
+    /// Why a scheduler does not start; empty: it does.
+    std::string refusal() {
+        scheduler = make_scheduler();
+        const auto started = loop.wait(scheduler->start());
+        return started ? std::string{} : started.error();
+    }
+};
+
+TEST_F(Deployments, TheFirstStartMakesAnIdForRedisAndBothDurables) {
+    boot();
+    EXPECT_NE(in_redis(), "");
+    EXPECT_EQ(submissions().deployment, in_redis());
+    EXPECT_EQ(results().deployment, in_redis());
+    const std::string made = in_redis();
+    crash();
+    boot();
+    EXPECT_EQ(in_redis(), made);
+}
+
+TEST_F(Deployments, DurablesThatNameNoneAreAdopted) {
+    submissions() = {};
+    run({"SET", kKey, "mine"});  // also what a crash between the two writes leaves
+    boot();
+    EXPECT_EQ(submissions().deployment, "mine");
+}
+
+TEST_F(Deployments, ARedisWithoutAnIdBesideADurableWithOneIsRefused) {
+    results().deployment = "lost";
+    const std::string why = refusal();
+    EXPECT_NE(why.find("belongs to deployment lost"), std::string::npos) << why;
+    EXPECT_NE(why.find("lockstepctl consumers adopt"), std::string::npos) << why;
+    EXPECT_EQ(in_redis(), "") << "a start that is refused writes nothing";
+    run({"SET", kKey, "lost"});  // as the command does
+    EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(Deployments, DurablesOfAnotherDeploymentAreRefused) {
+    run({"SET", kKey, "mine"});
+    submissions().deployment = "theirs";
+    EXPECT_NE(refusal().find("deployment theirs"), std::string::npos);
+}
+
+TEST_F(Deployments, AReplicaThatStartsBesideTheFirstOneTakesItsId) {
+    // The other one writes Redis and the durable after this one has found Redis without an id.
+    on_command("GET", kKey, [this, reads = 0]() mutable {
+        if (++reads == 1)
+            submissions().deployment = "first";
+        else
+            redis.run({"SET", kKey, "first"});
+        return CallFault::none;
+    });
+    EXPECT_EQ(refusal(), "");
+    EXPECT_EQ(results().deployment, "first");
+}
+
+TEST_F(Deployments, ARunningReplicaWritesAnIdThatWasEvictedAgain) {
+    boot();
+    const std::string made = in_redis();
+    run({"DEL", kKey});
+    loop.run_for(11s);
+    EXPECT_EQ(in_redis(), made);
+    EXPECT_TRUE(log.told("Redis has lost the deployment's id; it is written again", "id", made));
+    run({"SET", kKey, "another"});
+    loop.run_for(31s);
+    EXPECT_EQ(in_redis(), "another") << "it is only logged, and once";
+    EXPECT_EQ(std::ranges::count_if(
+                  log.messages(),
+                  [](const std::string& one) { return one.starts_with("Redis holds another deployment's id"); }),
+              1);
 }
 
 }  // namespace

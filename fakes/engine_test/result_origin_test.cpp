@@ -74,7 +74,9 @@ TEST_F(ResultOrigin, AResultMakesNoJobKnown) {
     start();
     EXPECT_TRUE(says("w1", "nobody", cap::JOB_STATUS_FAILED)->acked());
     EXPECT_EQ(state("nobody"), "");
+    EXPECT_TRUE(says("elsewhere", "nobody", cap::JOB_STATUS_FAILED)->acked());
     EXPECT_EQ(*run({"EXISTS", "job:meta:nobody", "dlq:entry:nobody"}).integer(), 0);
+    EXPECT_EQ(refused("unknown_job_known_worker"), 1) << "w1 is alive here";
     EXPECT_EQ(refused("unknown_job"), 1);
 }
 

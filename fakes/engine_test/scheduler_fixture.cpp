@@ -20,7 +20,8 @@ SchedulerTest::SchedulerTest() {
           &scripts.overdue_page,     &scripts.replace_document, &scripts.bus_guard_enter,
           &scripts.bury_undecodable, &scripts.undecodable_sums, &scripts.take_snapshot_lock,
           &scripts.write_snapshot,   &scripts.tend_tenant,      &scripts.index_page,
-          &scripts.hand_on,          &scripts.tend_capacity,    &scripts.tend_queue})
+          &scripts.hand_on,          &scripts.tend_capacity,    &scripts.tend_queue,
+          &scripts.saga_keep})
         redis.run({"SCRIPT", "LOAD", script->text()});
     redis.fault = [this](const RedisCommand& first) {
         bring_redis_up_to_date();

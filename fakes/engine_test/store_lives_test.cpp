@@ -90,7 +90,7 @@ TEST_F(StoreLives, BeginAgainWhereTheNoteOfTheirEndCannotBeTrue) {
 
 // Whatever becomes of it, Redis forgets a job sooner or later.
 TEST_F(StoreLives, EveryKeyOfAJobHasAnEndButThoseThatAreKeptForEver) {
-    const std::vector<std::string> for_ever{"job:events:", "job:index:", "job:recent", "job:tenant:active:", "trace:"};
+    const std::vector<std::string> for_ever{"job:index:", "job:recent", "job:tenant:active:"};
     const auto lease = lease_for("j1");
     take_up(*lease, request_for("j1"), "t1");
     const auto expect_ends = [&](const char* when) {

@@ -101,6 +101,39 @@ TEST_F(StoreSaga, WithoutTheJobsLockNothingIsRecorded) {
     EXPECT_FALSE(exists(kStack));
 }
 
+TEST_F(StoreSaga, WhatARunHasRecordedLivesWhileItGoesOnAndExpiresAsRecordsDo) {
+    const auto look = [this] {
+        const auto looked_at = loop.wait(sagas->keep_recorded(10));
+        ASSERT_TRUE(looked_at.applied());
+    };
+    for (const char* name : {"over", "open", "owed"})
+        end(*running(std::string("job-") + name), JobState::succeeded, {run_of(name), "undo", false});
+    EXPECT_GT(ttl("lockstep:saga:4:acme:over"), 167h);
+    look();
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:saga:kept", "0", "-1"}).size(), 3U) << "none is due";
+    run({"ZADD", "wf:runs:status:running", "1", "open"});
+    run({"ZADD", kPending, "1", "run:4:acme:owed"});
+    for (const char* name : {"over", "open", "owed"}) {
+        run({"ZADD", "lockstep:saga:kept", "1", std::string("run:4:acme:") + name});
+        run({"PEXPIRE", std::string("lockstep:saga:4:acme:") + name, "3600000"});
+    }
+    look();
+    EXPECT_LE(ttl("lockstep:saga:4:acme:over"), 1h) << "the rest of its life";
+    EXPECT_GT(ttl("lockstep:saga:4:acme:open"), 167h);
+    EXPECT_GT(ttl("lockstep:saga:4:acme:owed"), 167h) << "a run of no workflow engine";
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:saga:kept", "0", "-1"}), (Texts{"run:4:acme:open", "run:4:acme:owed"}));
+    run({"DEL", "lockstep:saga:4:acme:open"});
+    run({"ZADD", "lockstep:saga:kept", "1", "run:4:acme:open", "1", "run:4:acme:owed"});
+    look();
+    EXPECT_EQ(texts({"ZRANGE", "lockstep:saga:kept", "0", "-1"}), Texts{"run:4:acme:owed"});
+}
+
+TEST_F(StoreSaga, TheStackOfAWorkflowIsOthersToo) {
+    end(*running("j1"), JobState::succeeded, {workflow_of("acme"), "undo", false});
+    EXPECT_EQ(*run({"PTTL", "saga:travel:stack"}).integer(), -1);
+    EXPECT_FALSE(exists("lockstep:saga:kept"));
+}
+
 // H-12: between the failure and its rollback no crash can come.
 TEST_F(StoreSaga, AFatalFailureOwesTheRollbackInTheSameCommit) {
     const auto lease = running("j1");

@@ -83,6 +83,14 @@ public:
     }
     [[nodiscard]] std::int64_t rate_limit_bps() const { return rate_limit_bps_; }
 
+    /// Writes the deployment into the description, unless that names one. False: it names another one.
+    bool belong_to(const std::string& deployment) {
+        if (deployment_.empty()) deployment_ = deployment;
+        return deployment.empty() || deployment_ == deployment;
+    }
+    /// Empty while the description names none.
+    [[nodiscard]] const std::string& deployment() const { return deployment_; }
+
     /// A message that is delivered no more, though nobody has settled it.
     struct GivenUp {
         std::uint64_t sequence = 0;
@@ -191,6 +199,7 @@ private:
     std::uint64_t last_ticket_ = 0;
     std::vector<GivenUp> given_up_;
     std::int64_t rate_limit_bps_ = 0;
+    std::string deployment_;
 };
 
 }  // namespace lockstep::fakes

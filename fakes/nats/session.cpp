@@ -140,9 +140,9 @@ void NatsSession::consumer_state(RequestId request, const std::string& stream, c
     if (server_.jetstream().stream(stream) == nullptr) {
         answer.error = kNoStream;
     } else if (ConsumerModel* found = server_.jetstream().consumer(stream, durable)) {
-        answer.consumer =
-            engine::ConsumerState{found->waiting(server_.now()), found->pending(),
-                                  engine::StreamSequence(found->ack_floor()), server_.jetstream().leader()};
+        answer.consumer = engine::ConsumerState{found->waiting(server_.now()), found->pending(),
+                                                engine::StreamSequence(found->ack_floor()),
+                                                server_.jetstream().leader(), found->deployment()};
     }
     reply(request, std::move(answer));
 }
@@ -156,7 +156,10 @@ void NatsSession::ensure_consumer(RequestId request, const engine::ConsumerSpec&
                                 .ack_wait = spec.ack_wait,
                                 .max_deliver = spec.max_deliver,
                                 .max_ack_pending = spec.max_ack_pending};
-    const JetStreamModel::Ensured ensured = server_.jetstream().ensure_consumer(spec.stream, config);
+    JetStreamModel::Ensured ensured = server_.jetstream().ensure_consumer(spec.stream, config);
+    if (ensured.consumer != nullptr && !ensured.consumer->belong_to(spec.deployment))
+        ensured = {nullptr, fmt::format("the durable consumer {} belongs to deployment {}, wanted {}", spec.durable,
+                                        ensured.consumer->deployment(), spec.deployment)};
     if (ensured.consumer != nullptr && spec.rate_limit_bps > 0) {
         // Before a durable gets a rate, the binding gives its stream's messages room in it.
         StreamModel& stream = *server_.jetstream().stream(spec.stream);

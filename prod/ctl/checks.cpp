@@ -367,6 +367,12 @@ Findings check_consumer(const engine::ConsumerSpec& wanted, std::string_view ans
         found(Health::wrong, fmt::format("{}: a replica with these settings does not start", binding->difference),
               "set NATS_JS_ACK_WAIT, NATS_MAX_ACK_PENDING and LOCKSTEP_BUS_MAX_DELIVER to what it has, or change it: "
               "lockstepctl consumers set");
+    if (binding && !wanted.deployment.empty() && !binding->deployment.empty() &&
+        binding->deployment != wanted.deployment)
+        found(Health::wrong,
+              fmt::format("it belongs to deployment {}, and this Redis to {}: a replica does not start",
+                          binding->deployment, wanted.deployment),
+              "give each deployment a NATS, an account or a domain of its own; see lockstepctl consumers adopt --help");
     if (const auto handed = jetstream::parse_handed_out(answer); handed && !handed->bound)
         found(Health::wrong, "no scheduler listens to it", "start lockstepd; where it runs, ask its /readyz");
     const json config = info->contains("config") ? (*info)["config"] : json::object();

@@ -213,6 +213,16 @@ TEST_F(ConsumerChecks, ADurableIsHeldToTheSettingsOfTheReplicas) {
     EXPECT_EQ(health(), Health::wrong);
 }
 
+// D-35
+TEST_F(ConsumerChecks, ADurableOfAnotherDeploymentIsTold) {
+    info["config"]["description"] = "ours lockstep-deployment=theirs";
+    EXPECT_EQ(health(), Health::well) << "Redis has no id to compare";
+    wanted.deployment = "theirs";
+    EXPECT_EQ(health(), Health::well);
+    wanted.deployment = "mine";
+    EXPECT_EQ(health(), Health::wrong);
+}
+
 TEST_F(ConsumerChecks, ADurableThatNobodyHearsOrThatIsFullIsTold) {
     info["num_ack_pending"] = 2048;
     EXPECT_EQ(health(), Health::warn);

@@ -182,8 +182,15 @@ engine::Task<void> ask_nats(Session& session, const Settings& settings, engine::
         const auto answer = co_await session.nats().ask_api(fmt::format("STREAM.INFO.{}", name), session.deadline());
         add(findings, check_stream(name, subjects, answer.value_or(""), settings));
     }
+    std::string id;
+    if (session.has_redis()) {
+        const auto held =
+            co_await session.redis().command({"GET", std::string(engine::keys::kDeployment)}, session.deadline());
+        if (held.applied() && !held.value().is_nil()) id = held.value().text();
+    }
     for (const std::string_view subject : {wire::kSubjectSubmit, wire::kSubjectResult}) {
-        const engine::ConsumerSpec wanted = wanted_consumer(subject, settings.tunables);
+        engine::ConsumerSpec wanted = wanted_consumer(subject, settings.tunables);
+        wanted.deployment = id;
         const auto answer = co_await session.nats().ask_api(
             fmt::format("CONSUMER.INFO.{}.{}", wanted.stream, wanted.durable), session.deadline());
         add(findings, check_consumer(wanted, answer.value_or(""), settings, dispatch_timeout));

@@ -42,6 +42,7 @@ struct Parser::Arguments {
     std::int64_t limit = 100;
     std::int64_t offset = 0;
     ConsumersOptions consumers;
+    AdoptOptions adopt;
     PoolOptions pool;
     TopOptions top;
     std::string pause;
@@ -108,9 +109,10 @@ void add_submit(const usage::Command& app, Arguments& a, Chosen& chosen) {
     c.option("--deadline", &a.budget, "time for the whole job, such as 30s");
     c.option("--trace", &o.trace, "trace id; made up when missing").identifier();
     const auto key = c.option("--idempotency-key", &o.idempotency_key, "submit once per tenant and key").identifier();
-    const auto count = c.option("--count", &o.count, "how many; says how many are stored, and for how many that is unknown")
-                           .range(1, 100'000'000)
-                           .show_default();
+    const auto count =
+        c.option("--count", &o.count, "how many; says how many are stored, and for how many that is unknown")
+            .range(1, 100'000'000)
+            .show_default();
     c.option("--rate", &o.rate, "how many per second; 0 for as fast as it goes").real_range(0, 1e6);
     c.flag("--publish-only", &o.publish_only, "leave the job's keys to the scheduler");
     c.flag("--wait", &o.wait, "wait for the end of the job and show it").excludes(count);
@@ -281,9 +283,23 @@ void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
     });
 }
 
+void add_adopt(const usage::Command& consumers, Arguments& a, Chosen& chosen) {
+    const auto adopt = consumers.subcommand("adopt", "Say that Redis and the durables are one deployment's");
+    adopt.flag("--replace", &a.adopt.replace, "also durables that belong to another deployment, which must be gone");
+    adopt.flag("--dry-run", &a.adopt.dry_run, "only say what would change");
+    adopt.footer(
+        "A replica does not start with a Redis that has no deployment id beside durables that name one (the Redis has\n"
+        "lost its data, or belongs to another deployment), nor with durables of another deployment.");
+    adopt.on_parsed([&a, &chosen] {
+        a.adopt.json = a.json;
+        chosen = {[&a](Session& s) { return adopt_consumers(s, a.adopt); }, true};
+    });
+}
+
 void add_consumers(const usage::Command& app, Arguments& a, Chosen& chosen) {
     const auto consumers = app.subcommand("consumers", "The scheduler's durable consumers on NATS");
     consumers.require_subcommand();
+    add_adopt(consumers, a, chosen);
     const auto set = consumers.subcommand("set", "Change their settings in place; messages and positions stay");
     jetstream::ConsumerChange& change = a.consumers.change;
     set.option("--ack-wait", &a.ack_wait, "silence after which a message is delivered again, such as 30s");

@@ -336,6 +336,45 @@ TEST_F(DeploymentTest, AnIdempotencyKeySubmitsOnce) {
     EXPECT_EQ(world->executions().size(), 1U);
 }
 
+// D-34: tenant a:b with key c, and tenant a with key b:c, have one name in Redis.
+TEST_F(DeploymentTest, AKeyThatAnotherTenantsKeyIsNamedLikeIsAnErrorAndNoAnswer) {
+    world->ctl({"submit", "--id", "theirs", "--tenant", "a:b", "--idempotency-key", "c"});
+    const auto mine = world->ctl({"submit", "--id", "mine", "--tenant", "a", "--idempotency-key", "b:c"});
+    EXPECT_EQ(mine.exit_code, 1);
+    EXPECT_NE(mine.text.find("choose another --idempotency-key"), std::string::npos) << mine.text;
+    EXPECT_EQ(world->ctl({"status", "mine"}).exit_code, 3);
+    EXPECT_EQ(world->redis_get(engine::keys::idempotency("a:b", "c")), "theirs");
+    const auto by_id = world->ctl({"submit", "--id", "theirs", "--tenant", "a"});
+    EXPECT_EQ(by_id.exit_code, 1);
+    EXPECT_NE(by_id.text.find("choose another --id"), std::string::npos) << by_id.text;
+    world->redis_type({"HDEL job:meta:theirs tenant idempotency_key"});  // a gateway writes them after the state
+    EXPECT_EQ(world->ctl_json({"submit", "--tenant", "a", "--idempotency-key", "b:c"})["job_id"], "theirs");
+}
+
+// D-35
+TEST_F(DeploymentTest, AnEmptyRedisBesideDurablesOfADeploymentIsRefusedUntilItIsAdopted) {
+    Program& first = world->add_scheduler();
+    ASSERT_TRUE(Deployment::until([&] { return !world->redis_get("lockstep:deployment").empty(); }, 20s));
+    const std::string id = world->redis_get("lockstep:deployment");
+    first.kill();
+    world->redis_type({"FLUSHALL"});
+    Program refused = world->launch("lockstepd", {});
+    EXPECT_EQ(refused.wait(20s), 1);
+    EXPECT_NE(refused.output().find("lockstepctl consumers adopt"), std::string::npos) << refused.output();
+    EXPECT_EQ(world->ctl({"consumers", "adopt", "--dry-run"}).exit_code, 0);
+    EXPECT_EQ(world->redis_get("lockstep:deployment"), "");
+    EXPECT_EQ(world->ctl({"consumers", "adopt"}).exit_code, 0);
+    EXPECT_EQ(world->redis_get("lockstep:deployment"), id);
+    world->add_scheduler();
+
+    world->redis_type({"SET lockstep:deployment another"});
+    const auto two = world->ctl({"consumers", "adopt"});
+    EXPECT_EQ(two.exit_code, 1);
+    EXPECT_NE(two.text.find("belongs to deployment " + id), std::string::npos) << two.text;
+    EXPECT_EQ(world->ctl({"consumers", "adopt", "--replace"}).exit_code, 0);
+    EXPECT_EQ(world->ctl_json({"consumers", "adopt"}).at(1).value("before", ""), "another");
+}
+
 // Who submits may die, or lose Redis, between the reservation of the key and all else.
 TEST_F(DeploymentTest, AKeyThatWasReservedForAJobThatIsNotThereIsStillItsOwn) {
     world->add_scheduler();

@@ -512,6 +512,7 @@ TEST_F(OperatorTest, WhatIsPrintedForProgramsFitsThePublishedSchema) {
     fits("top", {"top"});
     EXPECT_TRUE(contains(world->ctl({"top"}).text, "pool default")) << world->ctl({"top"}).text;
     fits("consumers set", {"consumers", "set", "--max-deliver", "7", "--dry-run"});
+    fits("consumers adopt", {"consumers", "adopt", "--dry-run"});
     fits("dlq delete", {"dlq", "delete", "asks"});
     fits("dlq clean", {"dlq", "clean"});
     world->redis_type({"DEL cordum:cb:safety:failures", "DEL lockstep:cb:safety:output:trip"});

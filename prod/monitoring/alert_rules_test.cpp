@@ -245,6 +245,7 @@ std::vector<Event> events() {
             {of(Metric::job_lock_abandoned), {}, 1, "LockstepLockAbandoned"},
             {of(Metric::saga_compensation_failed), {}, 1, "LockstepCompensationFailed"},
             {of(Metric::saga_unmarshal_errors), {}, 1, "LockstepCompensationFailed"},
+            {of(Metric::results_refused), {"reason=\"unknown_job_known_worker\""}, 1, "LockstepResultsOfUnknownJobs"},
             {of(DaemonMetric::lease_margin) + "_bucket", {"le=\"0.2\""}, 1, "LockstepLeaseMarginLow"},
             {of(DaemonMetric::queue_watch_failures), {"server=\"redis\""}, 30, "LockstepQueueWatchBlind"},
             {of(DaemonMetric::dead_letters), {}, 11, "LockstepDeadLetterRate"},

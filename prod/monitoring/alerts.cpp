@@ -103,6 +103,14 @@ std::vector<Alert> alerts() {
          fmt::format("sum{} + sum{} > 0", events(Metric::saga_compensation_failed, minutes(15)),
                      events(Metric::saga_unmarshal_errors, minutes(15))),
          "0m", "critical", "steps of a failed workflow are not undone"},
+        {"LockstepResultsOfUnknownJobs",
+         fmt::format("sum by (pod) {} > 0",
+                     events(fmt::format("{}{{reason=\"unknown_job_known_worker\"}}", name(Metric::results_refused)),
+                            minutes(10))),
+         "0m", "warning",
+         "workers of this deployment report on jobs that its Redis does not know: {{ $value | humanize }} results in "
+         "10 "
+         "minutes"},
         {"LockstepSettingsRefused", fmt::format("sum by (source) ({}) > 0", name(Metric::settings_refused)), "1m",
          "warning",
          "replicas that refuse the settings of the {{ $labels.source }}, and go by earlier ones: {{ $value }}"},

@@ -74,6 +74,20 @@ std::string message_id_in(std::string_view headers) {
     return std::string(value);
 }
 
+/// In the description of a durable, in front of the id of the deployment that reads it: nats-server has metadata for that only since
+/// 2.10. What else the description says is an operator's.
+constexpr std::string_view kDeploymentMark = "lockstep-deployment=";
+
+/// The description with that deployment in the place of the one that it names, or at its end.
+std::string described(std::string description, std::string_view deployment) {
+    if (const auto at = description.find(kDeploymentMark); at != std::string::npos) {
+        const auto id = at + kDeploymentMark.size();
+        return description.replace(id, std::min(description.find(' ', id), description.size()) - id, deployment);
+    }
+    if (!description.empty()) description += ' ';
+    return description.append(kDeploymentMark).append(deployment);
+}
+
 /// The epoch where the text is no time, as where a server has none to tell.
 engine::WallTime time_or_epoch(const std::string& text) {
     return engine::wire::parse_rfc3339(text).value_or(engine::WallTime{});
@@ -87,6 +101,13 @@ std::optional<std::uint64_t> number(std::string_view text) {
 }
 
 }  // namespace
+
+std::string deployment_in(std::string_view description) {
+    const auto at = description.find(kDeploymentMark);
+    if (at == std::string_view::npos) return {};
+    description.remove_prefix(at + kDeploymentMark.size());
+    return std::string(description.substr(0, description.find(' ')));
+}
 
 Answer<engine::PublishAck> parse_publish_ack(std::string_view text) {
     auto document = parse(text);
@@ -175,9 +196,10 @@ Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_vi
     if (sequence == floor.end() || !sequence->is_number_unsigned())
         return tl::make_unexpected(ApiError{0, 0, "a consumer description without its floor"});
     const json cluster = object_or_empty(*document, "cluster");
-    return std::optional(engine::ConsumerState{waiting->get<std::uint64_t>(), in_hand->get<std::uint64_t>(),
-                                               engine::StreamSequence(sequence->get<std::uint64_t>()),
-                                               member_or(cluster, "leader", std::string())});
+    return std::optional(engine::ConsumerState{
+        waiting->get<std::uint64_t>(), in_hand->get<std::uint64_t>(),
+        engine::StreamSequence(sequence->get<std::uint64_t>()), member_or(cluster, "leader", std::string()),
+        deployment_in(member_or(object_or_empty(*document, "config"), "description", std::string()))});
 }
 
 std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {
@@ -215,6 +237,7 @@ std::string consumer_create(const engine::ConsumerSpec& spec) {
                 {"max_deliver", spec.max_deliver}, {"filter_subject", spec.subject},
                 {"replay_policy", "instant"},      {"max_ack_pending", spec.max_ack_pending}};
     if (spec.rate_limit_bps > 0) config["rate_limit_bps"] = spec.rate_limit_bps;
+    if (!spec.deployment.empty()) config["description"] = described({}, spec.deployment);
     return json{{"stream_name", spec.stream}, {"config", config}}.dump();
 }
 
@@ -229,6 +252,8 @@ Answer<std::string> consumer_update(std::string_view info, const ConsumerChange&
     if (change.max_deliver) config["max_deliver"] = *change.max_deliver;
     if (change.max_ack_pending) config["max_ack_pending"] = *change.max_ack_pending;
     if (change.rate_limit_bps) config["rate_limit_bps"] = *change.rate_limit_bps;
+    if (!change.deployment.empty())
+        config["description"] = described(member_or(config, "description", std::string()), change.deployment);
     return json{{"stream_name", std::move(stream)}, {"config", std::move(config)}}.dump();
 }
 
@@ -250,6 +275,10 @@ Answer<std::string> parse_difference(std::string_view info, const ConsumerChange
     number("max_deliver", change.max_deliver);
     number("max_ack_pending", change.max_ack_pending);
     number("rate_limit_bps", change.rate_limit_bps);
+    if (!change.deployment.empty()) {
+        const std::string owner = deployment_in(member_or(config, "description", std::string()));
+        differs("deployment", owner.empty() ? "none" : owner, change.deployment);
+    }
     return difference;
 }
 
@@ -260,7 +289,8 @@ Answer<ConsumerBinding> parse_consumer(std::string_view text, const engine::Cons
     ConsumerBinding binding{member_or(config, "deliver_subject", std::string()),
                             member_or(config, "deliver_group", std::string()),
                             member_or(config, "rate_limit_bps", std::int64_t{0}),
-                            {}};
+                            {},
+                            deployment_in(member_or(config, "description", std::string()))};
     const auto differs = [&](std::string_view what, const std::string& has, const std::string& want) {
         if (has == want) return;
         binding.difference += fmt::format("{}{} is {}, wanted {}", binding.difference.empty() ? "" : "; ", what,

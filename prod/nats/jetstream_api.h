@@ -62,6 +62,7 @@ struct ConsumerChange {
     std::optional<int> max_deliver;
     std::optional<int> max_ack_pending;
     std::optional<std::int64_t> rate_limit_bps;
+    std::string deployment{};  // named by the description instead of another one; empty: it stays
 };
 /// The request that changes the durable which `info` (the answer to CONSUMER.INFO) describes. It repeats the durable's own
 /// configuration, members that we do not know included: the server takes what is left out for its default, and refuses it
@@ -75,7 +76,11 @@ struct ConsumerBinding {
     std::string deliver_group;
     std::int64_t rate_limit_bps = 0;  // 0: none
     std::string difference;           // how it differs from what is wanted; empty when it does not
+    std::string deployment;           // the one that the description names; empty where it names none
 };
+
+/// The id behind `lockstep-deployment=` in a description; empty where there is none.
+[[nodiscard]] std::string deployment_in(std::string_view description);
 /// Reads the answer to CONSUMER.INFO or to a creation and compares it with `wanted`.
 [[nodiscard]] Answer<ConsumerBinding> parse_consumer(std::string_view text, const engine::ConsumerSpec& wanted);
 

@@ -289,7 +289,7 @@ engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create_in_tim
 
 engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine::ConsumerSpec spec,
                                                                           engine::MonoTime deadline) {
-    const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
+    std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
     if (spec.rate_limit_bps > 0) {
         const bool room = co_await make_room_for_rate(spec.stream, deadline);
         if (!room) spec.rate_limit_bps = 0;
@@ -316,8 +316,21 @@ engine::Task<Outcome<jetstream::ConsumerBinding>> NatsBus::find_or_create(engine
                  "the durable consumer {} exists with other settings: {}. Use the settings of the other replicas, "
                  "or change the durable's in place: lockstepctl consumers set",
                  place, binding->difference)}};
-    if (spec.rate_limit_bps > 0 && binding->rate_limit_bps == 0 && !unlimited_.contains(place))
-        co_await limit_rate(std::move(spec), std::move(info));
+    const std::string owner = binding->deployment;
+    if (!spec.deployment.empty() && !owner.empty() && owner != spec.deployment)
+        co_return NotApplied{
+            {FailureCause::refused,
+             fmt::format(
+                 "the durable consumer {} belongs to deployment {}, and this Redis to deployment {}: each would "
+                 "lack the jobs that the other takes. Give this deployment a NATS, an account or a domain of its "
+                 "own; if the other one is gone: lockstepctl consumers adopt --replace",
+                 place, owner, spec.deployment)}};
+    jetstream::ConsumerChange change;
+    if (spec.rate_limit_bps > 0 && binding->rate_limit_bps == 0) change.rate_limit_bps = spec.rate_limit_bps;
+    if (owner.empty()) change.deployment = spec.deployment;
+    const bool changes = change.rate_limit_bps || !change.deployment.empty();
+    if (changes && !unchangeable_.contains(place))
+        co_await complete(std::move(place), std::move(change), std::move(info));
     co_return std::move(*binding);
 }
 
@@ -342,9 +355,8 @@ engine::Task<tl::expected<std::string, std::string>> NatsBus::change_durable(std
     co_return std::move(*difference);
 }
 
-engine::Task<void> NatsBus::limit_rate(engine::ConsumerSpec spec, std::string info) {
-    const std::string place = fmt::format("{}.{}", spec.stream, spec.durable);
-    const auto body = jetstream::consumer_update(info, {.rate_limit_bps = spec.rate_limit_bps});
+engine::Task<void> NatsBus::complete(std::string place, jetstream::ConsumerChange change, std::string info) {
+    const auto body = jetstream::consumer_update(info, change);
     if (!body) co_return;
     const auto answer = co_await connection_->request("$JS.API.CONSUMER.DURABLE.CREATE." + place, *body, "",
                                                       loop_.monotonic() + kLimitTimeout);
@@ -358,13 +370,21 @@ engine::Task<void> NatsBus::limit_rate(engine::ConsumerSpec spec, std::string in
     } else {
         why = answer.failure().detail;
     }
-    unlimited_.insert(place);
-    if (problem_)
+    unchangeable_.insert(place);
+    if (!problem_) co_return;
+    if (change.rate_limit_bps)
         problem_(fmt::format(
             "the durable consumer {} has no rate limit, and it cannot be given one ({}). It is used without: "
             "allow publishing to $JS.API.CONSUMER.DURABLE.CREATE.{}, or run lockstepctl consumers set "
             "--rate-limit {} as a user who may",
-            place, why, place, spec.rate_limit_bps));
+            place, why, place, *change.rate_limit_bps));
+    if (!change.deployment.empty())
+        problem_(
+            fmt::format("the durable consumer {} names no deployment, and its description cannot be changed ({}). It "
+                        "is used all the "
+                        "same, and another deployment on this NATS is not noticed: allow publishing to "
+                        "$JS.API.CONSUMER.DURABLE.CREATE.{}, or run lockstepctl consumers adopt as a user who may",
+                        place, why, place));
 }
 
 void NatsBus::bind(const std::shared_ptr<Consumer>& consumer, const jetstream::ConsumerBinding& binding) {

@@ -6,7 +6,7 @@
 // 2. Each binding is looked after: should the durable vanish (a peer may delete the one it created) or deliver elsewhere,
 //    it is created or bound to anew.
 // 3. Durables are never deleted. What of one differs from what is wanted is changed in place only where that is harmless to
-//    every other member (the rate limit); the rest is an operator's decision: `lockstepctl consumers set`.
+//    every other member (the rate limit, the deployment in its description); the rest is an operator's decision: `lockstepctl consumers set`.
 // 4. With JetStream switched off every subject is plain NATS: `publish` hands to the connection, `consume` is a queue
 //    subscription without redelivery that cannot be paused (what it did not take would be lost), and streams read as empty.
 #pragma once
@@ -101,8 +101,9 @@ private:
         engine::ConsumerSpec spec, engine::MonoTime deadline);
     [[nodiscard]] engine::Task<engine::Outcome<jetstream::ConsumerBinding>> find_or_create(engine::ConsumerSpec spec,
                                                                                            engine::MonoTime deadline);
-    /// Gives a durable that has no rate limit the wanted one. A refusal is told once; the durable is used as it is.
-    [[nodiscard]] engine::Task<void> limit_rate(engine::ConsumerSpec spec, std::string info);
+    /// Gives the durable at `place`, which `info` describes, what it lacks: a rate limit, its deployment. A refusal is told once; the
+    /// durable is used as it is.
+    [[nodiscard]] engine::Task<void> complete(std::string place, jetstream::ConsumerChange change, std::string info);
     void bind(const std::shared_ptr<Consumer>& consumer, const jetstream::ConsumerBinding& binding);
     [[nodiscard]] engine::Task<void> look_after(std::shared_ptr<Consumer> consumer);
     /// Subscribes again whenever a pause ends.
@@ -114,8 +115,8 @@ private:
     std::shared_ptr<NatsConnection> connection_;
     std::function<void(const std::string&)> problem_;
     std::shared_ptr<const BusWatch> watch_;
-    std::set<std::string> unlimited_;  // durables whose rate limit the server did not take
-    std::set<std::string> cramped_;    // streams in which a rate could stop a message
+    std::set<std::string> unchangeable_;  // durables that the server did not change
+    std::set<std::string> cramped_;       // streams in which a rate could stop a message
     engine::WaitQueue reconnected_;
     engine::Scope scope_;  // last: its tasks use everything above
 };

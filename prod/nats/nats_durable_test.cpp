@@ -84,6 +84,29 @@ TEST_F(NatsDurableTest, OneWithoutALimitGetsItInPlaceAndKeepsEverythingElse) {
     EXPECT_TRUE(until([&] { return sink.deliveries.size() == 4; }));
 }
 
+// D-35: nats-server 2.9 has no metadata of consumers, and a description is an operator's.
+TEST_F(NatsDurableTest, TheDeploymentIsPutBehindTheDescriptionAndNothingElseChanges) {
+    Collector sink;
+    used_durable(sink);
+    const json before = info();
+    auto mine = limited(0);
+    mine.deployment = "mine";
+    const auto consumption = consume(*bus, sink, mine);
+    json after = info();
+    EXPECT_EQ(after["config"]["description"], "made by a peer lockstep-deployment=mine");
+    after["config"]["description"] = before["config"]["description"];
+    for (const char* key : {"config", "delivered", "ack_floor", "num_ack_pending", "num_pending", "created"})
+        EXPECT_EQ(after[key], before[key]) << key;
+    jetstream::ConsumerChange change;
+    change.deployment = "another";
+    EXPECT_EQ(*wait(bus->change_durable("CORDUM_SYS", spec().durable, change, true, in(5s))),
+              "deployment mine -> another");
+    EXPECT_EQ(info()["config"]["description"], "made by a peer lockstep-deployment=another");
+    const auto outcome = wait(bus->consume(mine, sink, in(5s)));
+    ASSERT_EQ(outcome.kind(), OutcomeKind::not_applied);
+    EXPECT_NE(outcome.failure().detail.find("lockstepctl consumers adopt"), std::string::npos);
+}
+
 TEST_F(NatsDurableTest, AMessageOfTheLargestSizePassesUnderARate) {
     Collector sink;
     const auto consumption = consume(*bus, sink, limited());

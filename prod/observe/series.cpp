@@ -126,7 +126,8 @@ constexpr std::array<std::string_view, 11> kStates{
     "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
 static_assert(kStates.size() == engine::kJobStateCount);
 constexpr std::array kSubjects{wire::kSubjectSubmit, wire::kSubjectResult};
-constexpr std::array<std::string_view, 3> kResultReasons{"unknown_job", "not_dispatched", "other_worker"};
+constexpr std::array<std::string_view, 4> kResultReasons{"unknown_job", "unknown_job_known_worker", "not_dispatched",
+                                                         "other_worker"};
 constexpr std::array<std::string_view, 5> kHeartbeatReasons{"worker_id", "jobs", "load", "size", "too_many_workers"};
 constexpr std::array<std::string_view, 2> kServers{"redis", "nats"};
 constexpr std::array<std::string_view, 2> kPolicies{"input", "output"};

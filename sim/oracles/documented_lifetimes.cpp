@@ -30,6 +30,8 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         return Lifetime{.least = to_millis(tunables.least_of(member))};
     };
     const Lifetime for_ever{.for_ever = true};
+    const Lifetime some{};  // it has an end
+    const Lifetime while_open{.optional = true};
     const Lifetime record = any_of(&T::job_meta_ttl);
     const Lifetime letter = any_of(&T::dlq_entry_ttl);
     const Lifetime saga_lock = any_of(&T::saga_lock_ttl);
@@ -46,13 +48,13 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"job:decisions:", "", record},
         {"worker:jobs:", "", record},
         {"job:idempotency:", "", lasting(kIdempotency)},
-        {"job:events:", "", for_ever},
+        {"job:events:", "", record},
         {"job:index:", "", for_ever},
         {"job:tenant:active:", "", for_ever},
         {"job:recent", "", for_ever},
         {"job:deadline", "", for_ever},
         {"job:", ":output_decision", record},
-        {"trace:", "", for_ever},
+        {"trace:", "", record},
         {"sys:workers:snapshot", "", any_of(&T::data_ttl)},
         // Coordination
         {"cordum:scheduler:job:", "", any_of(&T::job_lock_ttl)},
@@ -72,7 +74,10 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"lockstep:saga:aborted:", "", record},
         {"lockstep:saga:met:", "", at_least(&T::saga_entry_max_age)},
         {"lockstep:saga:unreadable:", "", letter},
-        {"lockstep:saga:", "", for_ever},  // the stacks of runs, and what is owed
+        {"lockstep:saga:owed", "", for_ever},
+        {"lockstep:saga:pending", "", for_ever},
+        {"lockstep:saga:kept", "", for_ever},
+        {"lockstep:saga:", "", record},  // the stacks of runs
         // Dead letters, settings, tenants
         {"dlq:entry:", "", letter},
         {"dlq:index", "", for_ever},
@@ -90,7 +95,32 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         // One dispatch in 64 renews it, by chance.
         {"lockstep:capacity:slots:", "", Lifetime{.most = record.most}},
         {"lockstep:capacity:", "", record},
+        {"lockstep:deployment", "", for_ever},
+        {"cordum:instance:", "", some},
         {":redacted:", "", any_of(&T::data_ttl)},
+        {"ctx:", "", some},
+        {"res:", "", some},
+        // Workflow runs
+        {"wf:run:timeline:", "", for_ever},
+        {"wf:run:idempotency:", "", for_ever},
+        {"wf:run:", "", for_ever},
+        {"wf:runs:", "", for_ever},
+        {"wf:def:", "", for_ever},
+        {"wf:index:", "", for_ever},
+        {"cordum:wf:run:lock:", "", some},
+        {"cordum:wf:delay:timers", "", for_ever},
+        {"cordum:wf:delay:poller", "", some},
+        {"cordum:workflow-engine:reconciler:default", "", some},
+        {"lockstep:wf:def:", "", while_open},
+        {"lockstep:wf:seen:", "", while_open},
+        {"lockstep:wf:open:", "", while_open},
+        {"lockstep:wf:outbox:", "", while_open},
+        {"lockstep:wf:asks:", "", while_open},
+        {"lockstep:wf:due:", "", for_ever},
+        {"lockstep:wf:asked", "", for_ever},
+        {"lockstep:wf:outbox", "", for_ever},
+        {"lockstep:wf:cancelling", "", for_ever},
+        {"lockstep:wf:ended", "", for_ever},
     };
 }
 
@@ -101,6 +131,18 @@ const Lifetime* DocumentedLifetimes::of(std::string_view key) const {
         if (anywhere || (key.starts_with(rule.prefix) && key.ends_with(rule.suffix))) return &rule.life;
     }
     return nullptr;
+}
+
+std::map<std::string, bool> DocumentedLifetimes::families() const {
+    std::map<std::string, bool> patterns;
+    for (const Rule& rule : rules_) {
+        std::string pattern = rule.prefix.starts_with(':') ? "*" : "";
+        pattern += rule.prefix;
+        if (rule.prefix.ends_with(':')) pattern += '*';
+        pattern += rule.suffix;
+        patterns.emplace(std::move(pattern), rule.life.for_ever || rule.life.optional);
+    }
+    return patterns;
 }
 
 const Lifetime* DocumentedLifetimes::of(std::string_view key, std::string_view value) const {

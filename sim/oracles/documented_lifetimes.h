@@ -1,9 +1,11 @@
-// How long each key that schedulers write is documented to live (redis-schema.md 1, 5, 8 and 9; C-01, C-06, C-28 and C-42;
-// engine/delivery-semantics.md). Where schedulers start again with other tunables, what any of them may give.
+// How long each key that schedulers and workflow engines write is documented to live (redis-schema.md 1, 5 and 8 to 12; C-01, C-06,
+// C-28 and C-42; engine/delivery-semantics.md). Where schedulers start again with other tunables, what any of them may give.
 #pragma once
 
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,6 +20,7 @@ struct Lifetime {
     std::int64_t least = 1;
     std::int64_t most = kAny;  // kAny: the documents only say that it has an end, or which one it must not be before
     bool for_ever = false;     // it has no expiry, and the others say nothing
+    bool optional = false;     // it has none before its workflow run is over
 };
 
 class DocumentedLifetimes {
@@ -28,6 +31,9 @@ public:
     [[nodiscard]] const Lifetime* of(std::string_view key) const;
     /// The same of a string, whose value may count as well: the failures of a circuit live longer until they open it.
     [[nodiscard]] const Lifetime* of(std::string_view key, std::string_view value) const;
+
+    /// Each kind of key by a pattern, such as `job:meta:*`, and whether it may be without an expiry.
+    [[nodiscard]] std::map<std::string, bool> families() const;
 
 private:
     struct Rule {

@@ -325,6 +325,7 @@ void ForgedWorld::enter(const std::string& job, std::string_view state) {
     keys_.set_string("job:state:" + job, std::string(state), expiry_of("job:state:"));
     renew(meta.first);
     renew("job:req:" + job);
+    renew("job:events:" + job);
     leave_index(job, before);
     list_in_index(job, state);
     const std::string active = "job:tenant:active:" + hash_field(keys_, meta_key(job), "tenant").value_or("");

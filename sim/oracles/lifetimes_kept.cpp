@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fakes/redis/keyspace_events.h"
+#include "sim/oracles/heard_results.h"
 #include "sim/oracles/job_keys.h"
 #include "sim/oracles/run_documents.h"
 #include "sim/scenario/topology.h"
@@ -66,7 +67,6 @@ void LifetimesKept::string_set(fakes::NodeId client, std::string_view key, const
     note_run(key, after);
     if (!judges(client)) return;
     const Lifetime* life = lifetimes_.of(key, after);
-    if (life == nullptr && expires_before == fakes::redis::kNever) return;
     Written& text = written(key, life, expires_before);
     text.life = life;
     text.expires_at = expires_at;
@@ -91,6 +91,7 @@ bool LifetimesKept::is_of_an_open_run(std::string_view key) const {
 
 LifetimesKept::Written* LifetimesKept::on_content(fakes::NodeId client, std::string_view key, bool renews) {
     const Lifetime* life = lifetimes_.of(key);
+    if (life == nullptr && judges(client)) written(key, life, fakes::redis::kNever);
     if (life == nullptr || life->for_ever) return nullptr;
     auto known = expiries_.find(key);
     const bool made = known == expiries_.end();
@@ -158,19 +159,25 @@ void LifetimesKept::settle() {
 
 void LifetimesKept::judge(const Written& key) {
     const Lifetime* life = key.life;
-    if (life != nullptr) exercise();
-    if (life != nullptr && life->for_ever) {
+    if (key.key.starts_with(kHeardPrefix))
+        return;  // of a service that stands beside the schedulers in simulated clusters only
+    exercise();
+    if (life == nullptr) {
+        object(key.key, "is of no kind that redis-schema.md 12 names");
+        return;
+    }
+    if (life->for_ever) {
         if (key.expires_at != fakes::redis::kNever) object(key.key, "is to be kept for ever, and was given an expiry");
         return;
     }
     if (key.expires_at == fakes::redis::kNever) {
         if (key.expires_before != fakes::redis::kNever && !is_of_an_open_run(key.key))
             object(key.key, "had an expiry, and was left without one");
-        else if (life != nullptr && (key.made || key.renewed))
+        else if (!life->optional && (key.made || key.renewed))
             object(key.key, "is not to be kept for ever, and was given no expiry");
         return;
     }
-    if (life == nullptr || !key.renewed) return;
+    if (!key.renewed) return;
     const std::int64_t lives = key.expires_at - now_ms_;
     if (lives < life->least - tolerance(life->least))
         object(key.key, fmt::format("is to live for {} ms, and was given {} ms", life->least, lives));

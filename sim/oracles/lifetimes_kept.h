@@ -53,7 +53,7 @@ private:
     /// A key that the present command of a scheduler has written.
     struct Written {
         std::string key;
-        const Lifetime* life = nullptr;   // null: the documents say nothing of it
+        const Lifetime* life = nullptr;   // null: the documents name no such key
         std::int64_t expires_before = 0;  // as the command found it; kNever also for a key that was not there
         std::int64_t expires_at = 0;      // as it is now
         bool made = false;                // by this command

@@ -129,11 +129,31 @@ TEST_F(LifetimesKeptTest, EveryUseOfATenantsLineRenewsIt) {
 }
 
 TEST_F(LifetimesKeptTest, NoWriteTakesAnExpiryAway) {
-    command(Topology::kGateway, text("somebody's", in(1h)));
-    command(kReplica, text("somebody's", kNever));
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("somebody's had an expiry")));
-    command(kReplica, text("nobody's", kNever));
-    EXPECT_EQ(judge.found.size(), 1U);
+    command(Topology::kGateway, text("ctx:a", in(1h)));
+    command(kReplica, text("ctx:a", kNever));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("ctx:a had an expiry")));
+}
+
+TEST_F(LifetimesKeptTest, AKeyOfAKindThatIsNotDocumentedIsObjectedTo) {
+    command(Topology::kGateway, text("gateway:own", kNever));
+    command(kReplica, text("gateway:own", in(1h)), member("lockstep:new:a"));
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("gateway:own is of no kind that redis-schema.md 12 names"),
+                                         HasSubstr("lockstep:new:a is of no kind")));
+}
+
+TEST_F(LifetimesKeptTest, HistoryTraceAndCompensationsOfARunExpireAsRecordsDo) {
+    const auto entry = [this](std::string_view key) {
+        return [this, key] { keys.list_insert(at<fakes::redis::List>(key), 0, "x"); };
+    };
+    const std::string_view kept[] = {"job:events:a", "lockstep:saga:4:acme:r"};
+    for (const std::string_view key : kept) command(kReplica, entry(key), expire(key, in(168h)));
+    EXPECT_THAT(judge.found, IsEmpty());
+    command(kReplica, entry("job:events:b"), entry("lockstep:saga:4:acme:s"),
+            [this] { keys.set_add(at<fakes::redis::Set>("trace:t"), "a"); });
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("job:events:b is not to be kept for ever"),
+                                         HasSubstr("lockstep:saga:4:acme:s is not"), HasSubstr("trace:t is not")));
+    command(kReplica, entry("saga:travel:stack"));
+    EXPECT_EQ(judge.found.size(), 3U) << "that of a workflow is also other implementations'";
 }
 
 TEST_F(LifetimesKeptTest, ARunThatIsTakenBackFromItsEndKeepsItsKeysUntilItEndsAgain) {

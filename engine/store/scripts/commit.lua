@@ -155,6 +155,11 @@ if args.saga then
   end
   if args.compensation then
     redis.call('LPUSH', args.saga_stack, args.compensation)
+    -- Only runs have such a key. The stack of a workflow is also other implementations', which know of no expiry.
+    if aborted then
+      redis.call('PEXPIRE', args.saga_stack, ttl)
+      redis.call('ZADD', 'lockstep:saga:kept', plus_millis(at, ttl / 2), args.saga)
+    end
     owed = owed or aborted and redis.call('EXISTS', aborted) == 1
   end
   if owed then

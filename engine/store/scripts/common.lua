@@ -589,7 +589,10 @@ local function enter(job, from, states, at, attempts, ttl, facts)
   set_field('updated_at', at)
   set_field('attempts', attempts)
   write_fields(meta)
-  note_down('RPUSH', 'job:events:' .. job, unpack(history))
+  local events = 'job:events:' .. job
+  local length = note_down('RPUSH', events, unpack(history))
+  -- One that was evicted begins anew without an expiry.
+  if length and (renews or length == #history) then redis.call('PEXPIRE', events, ttl) end
   if not facts.unknown_before then
     redis.call('SET', mirror_key(job), last, 'PX', ttl)
   end

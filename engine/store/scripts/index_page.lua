@@ -11,6 +11,8 @@ local page = {0, last}
 for i = 1, #listed, 2 do
   if read_state(listed[i]) == '' then
     page[1] = page[1] + redis.call('ZREM', KEYS[1], listed[i])
+    -- Of a job that no scheduler has moved, a gateway has written it without an expiry.
+    redis.call('DEL', 'job:events:' .. listed[i])
   else
     page[#page + 1] = listed[i]
     page[#page + 1] = listed[i + 1]

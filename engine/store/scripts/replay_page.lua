@@ -20,6 +20,9 @@ local function live_on(job, facts)
   local lives_until, listed_by = seen_to(facts.ls_kept)
   if lives_long_enough(lives_until, at, ttl, data_ttl) then return end
   keep(job, facts.tenant, ttl)
+  -- A gateway has written these two without an expiry.
+  redis.call('PEXPIRE', 'job:events:' .. job, ttl)
+  if present(facts.trace_id) then redis.call('PEXPIRE', 'trace:' .. facts.trace_id, ttl) end
   if lives_until then redis.call('HSET', meta_key(job), 'ls_kept', plus_millis(at, ttl) .. ' ' .. listed_by) end
   local left = redis.call('PTTL', 'ctx:' .. job)
   if left >= 0 and left < tonumber(data_ttl) then redis.call('PEXPIRE', 'ctx:' .. job, data_ttl) end
@@ -51,7 +54,8 @@ end
 local page = {'page', last}
 for i = 1, #listed, 2 do
   local job = listed[i]
-  local facts = read_fields(meta_key(job), 'state', 'tenant', 'ls_waits_since', 'ls_queue', 'ls_next_attempt_at', 'ls_kept')
+  local facts = read_fields(meta_key(job), 'state', 'tenant', 'ls_waits_since', 'ls_queue', 'ls_next_attempt_at', 'ls_kept',
+                             'trace_id')
   if state_of(job, facts.state) ~= ARGV[2] then
     redis.call('ZREM', KEYS[2], job)
   else

@@ -118,7 +118,8 @@ elseif not at_work then
   end
   if not first and request ~= args.request then stored = request end
   if args.trace_id then
-    note_down('SADD', 'trace:' .. args.trace_id, job)
+    local trace = 'trace:' .. args.trace_id
+    if note_down('SADD', trace, job) then redis.call('PEXPIRE', trace, ttl) end
     if not facts.trace_id then set('trace_id', args.trace_id) end
   end
   local its_own = stored == ''
