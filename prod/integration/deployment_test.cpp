@@ -385,7 +385,7 @@ TEST_F(DeploymentTest, AKeyThatWasReservedForAJobThatIsNotThereIsStillItsOwn) {
     EXPECT_EQ(world->executions()["j"], 1);
 }
 
-// D-33: what was approved is what runs.
+// It may have been approved.
 TEST_F(DeploymentTest, AnInputThatIsThereIsNeverWrittenOver) {
     world->add_scheduler();
     using Words = std::vector<std::string>;
