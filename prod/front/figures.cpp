@@ -20,6 +20,9 @@ FrontFigures::FrontFigures(const std::string& pod, const std::vector<std::string
     auto& refused = counter(
         "lockstep_front_refused_total",
         "Tries to pass a message on that the stream at the other end has not acknowledged; each is tried again.");
+    auto& aside = counter(
+        "lockstep_front_set_aside_total",
+        "Messages that the stream at the other end will never take, for their size; a dead letter tells of each.");
     auto& waiting = gauge("lockstep_front_waiting", "Submissions that stand in the line of the cell.");
     auto& connected =
         gauge("lockstep_front_cell_connected", "Whether the NATS of the cell is connected and used (1) or not (0).");
@@ -35,6 +38,9 @@ FrontFigures::FrontFigures(const std::string& pod, const std::vector<std::string
                                          .refused_submits = &refused.Add({{"cell", cell}, {"subject", submit}}),
                                          .refused_results = &refused.Add({{"cell", cell}, {"subject", result}}),
                                          .refused_letters = &refused.Add({{"cell", cell}, {"subject", letter}}),
+                                         .aside_submits = &aside.Add({{"cell", cell}, {"subject", submit}}),
+                                         .aside_results = &aside.Add({{"cell", cell}, {"subject", result}}),
+                                         .aside_letters = &aside.Add({{"cell", cell}, {"subject", letter}}),
                                          .waiting = &waiting.Add({{"cell", cell}}),
                                          .connected = &connected.Add({{"cell", cell}})});
 }

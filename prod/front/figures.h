@@ -21,6 +21,9 @@ struct CellFigures {
     prometheus::Counter* refused_submits;  // tries that its stream has not acknowledged
     prometheus::Counter* refused_results;  // tries to bring a result back that the front's stream has not acknowledged
     prometheus::Counter* refused_letters;  // the same of dead letters
+    prometheus::Counter* aside_submits;    // submissions that its stream will never take
+    prometheus::Counter* aside_results;    // results that the front's stream will never take
+    prometheus::Counter* aside_letters;    // the same of dead letters
     prometheus::Gauge* waiting;            // submissions that stand in its line
     prometheus::Gauge* connected;          // 1 or 0
 };

@@ -9,6 +9,7 @@
 #include "prod/front/durables.h"
 #include "prod/front/line_address.h"
 #include "prod/front/routing_record.h"
+#include "prod/front/set_aside.h"
 #include "prod/loop/signals.h"
 
 namespace lockstep::prod {
@@ -24,19 +25,13 @@ constexpr engine::Duration kFiguresInterval = std::chrono::seconds(1);
 /// Well within the life of messages in a stream, so that the last record is never gone.
 constexpr engine::Duration kRecordInterval = std::chrono::hours(12);
 
-std::vector<std::string> names_in(const CellsFile& file) {
-    std::vector<std::string> names;
-    for (const CellAddress& cell : file.cells) names.push_back(cell.name);
-    return names;
-}
-
 }  // namespace
 
 Front::Front(Settings settings, CellsFile cells, FrontOptions options)
     : settings_(std::move(settings)),
       file_(std::move(cells)),
       options_(std::move(options)),
-      names_(names_in(file_)),
+      routing_(routing_of(file_)),
       log_("FRONT", settings_.log),
       figures_(settings_.pod, names_),
       loop_watch_(settings_.loop_stall_limit),
@@ -112,7 +107,15 @@ engine::Task<std::optional<int>> Front::start() {
         Passage::Handlers{
             .address = [this](engine::Delivery& delivery) { return line_address(*bus_, clock_, file_.map, delivery); },
             .taken = [](bool) {},
-            .refused = [] {}});
+            .refused = [] {},
+            .largest =
+                [this] {
+                    return bus_->message_limit(std::string(engine::wire::kStreamSys), clock_.in(kAnswerTimeout));
+                },
+            .set_aside =
+                [this](const engine::Delivery& delivery, std::string why) {
+                    return publish_letter(*bus_, clock_, delivery, "its line", std::move(why));
+                }});
     const auto opened = co_await submissions_->open(
         *bus_, front_spec(engine::wire::kSubjectSubmit, options_.ack_wait, settings_.tunables.bus_rate_limit));
     if (!opened.applied()) {
@@ -121,6 +124,7 @@ engine::Task<std::optional<int>> Front::start() {
     }
     cancels_ = bus_->subscribe(std::string(engine::wire::kSubjectCancel), std::string(kFrontQueue), *this);
     background_.spawn(keep_record());
+    background_.spawn(keep_to_one_file());
     co_return std::nullopt;
 }
 
@@ -173,7 +177,31 @@ engine::Task<std::optional<int>> Front::refused_by_history() {
             "there is a durable of cordum-scheduler");
         co_return kExitConfiguration;
     }
-    const auto unfinished = co_await find_unfinished_routing(*bus_, clock_, file_.map, names_);
+    const std::string results = front_durable(engine::wire::kSubjectResult);
+    const auto as_cell =
+        co_await bus_->consumer_state(std::string(engine::wire::kStreamSys), results, clock_.in(kAnswerTimeout));
+    if (!as_cell.applied()) {
+        error("JetStream does not answer", as_cell.failure().detail);
+        co_return kExitUnreachable;
+    }
+    if (as_cell.value()) {
+        error(fmt::format(
+                  "this NATS is a cell of another front, and results would go round; give this front a NATS of its "
+                  "own (NATS_URL), or take it out of the other's file and then: nats consumer rm {} {}",
+                  engine::wire::kStreamSys, results),
+              "there is a durable of another front for results");
+        co_return kExitConfiguration;
+    }
+    const auto other = co_await find_other_front(*bus_, clock_, routing_);
+    if (!other.applied()) {
+        error("JetStream does not answer", other.failure().detail);
+        co_return kExitUnreachable;
+    }
+    if (!other.value().empty()) {
+        error("the cells cannot change now", other.value());
+        co_return kExitConfiguration;
+    }
+    const auto unfinished = co_await find_unfinished_routing(*bus_, clock_, routing_);
     if (!unfinished.applied()) {
         error("JetStream does not answer", unfinished.failure().detail);
         co_return kExitUnreachable;
@@ -182,7 +210,8 @@ engine::Task<std::optional<int>> Front::refused_by_history() {
         error("the cells cannot change now", unfinished.value());
         co_return kExitConfiguration;
     }
-    const auto recorded = co_await record_routing(*bus_, clock_, file_.map, names_);
+    watch_.emplace(*bus_, clock_, routing_);
+    const auto recorded = co_await watch_->record();
     if (recorded.applied()) co_return std::nullopt;
     error("JetStream does not take the record of the cells", recorded.failure().detail);
     co_return kExitUnreachable;
@@ -230,8 +259,20 @@ engine::Task<void> Front::keep_figures() {
 engine::Task<void> Front::keep_record() {
     while (true) {
         co_await clock_.sleep(kRecordInterval);
-        const auto recorded = co_await record_routing(*bus_, clock_, file_.map, names_);
+        const auto recorded = co_await watch_->record();
         if (!recorded.applied()) error("JetStream does not take the record of the cells", recorded.failure().detail);
+    }
+}
+
+engine::Task<void> Front::keep_to_one_file() {
+    while (true) {
+        co_await clock_.sleep(kFrontLookInterval);
+        const auto why = co_await watch_->look();
+        if (!why.applied() || why.value().empty()) continue;
+        error("this front ends", why.value());
+        exit_code_ = kExitConfiguration;
+        asked_to_stop_.set();
+        co_return;
     }
 }
 

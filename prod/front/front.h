@@ -6,7 +6,8 @@
 // 2. What has no tenant to go by, because it cannot be decoded or is no submission, goes to the cell of the tenant `default`, where a
 //    scheduler buries or drops it as it would have; its dead letter comes back. Bytes that were garbled on their way are read again.
 // 3. Whom a cancellation concerns nobody knows here: it goes to every cell, and schedulers pass over unknown jobs.
-// 4. Nothing is taken while a scheduler reads this NATS, too: each job would run there and in its cell.
+// 4. Nothing is taken while a scheduler reads this NATS, too: each job would run there and in its cell. Nor where it is a cell of another
+//    front, nor beside a front that goes by another file; one that learns of a later such front ends.
 #pragma once
 
 #include <memory>
@@ -22,6 +23,7 @@
 #include "prod/front/cells_file.h"
 #include "prod/front/figures.h"
 #include "prod/front/passage.h"
+#include "prod/front/routing_record.h"
 #include "prod/loop/loop_watch.h"
 #include "prod/loop/system_clock.h"
 #include "prod/nats/nats_bus.h"
@@ -63,6 +65,7 @@ private:
 
     [[nodiscard]] engine::Task<void> keep_figures();
     [[nodiscard]] engine::Task<void> keep_record();
+    [[nodiscard]] engine::Task<void> keep_to_one_file();
     void on_signal(int number);
     /// As /readyz says it, from the listener's threads.
     [[nodiscard]] Health health();
@@ -72,7 +75,8 @@ private:
     const Settings settings_;
     CellsFile file_;
     const FrontOptions options_;
-    std::vector<std::string> names_;  // of the cells
+    const Routing routing_;
+    const std::vector<std::string>& names_ = routing_.cells;
     UvLoop loop_;
     SystemClock clock_;
     SpdlogLog log_;
@@ -84,6 +88,7 @@ private:
     std::mutex health_mutex_;
     Health health_;
     std::unique_ptr<NatsBus> bus_;
+    std::optional<RoutingWatch> watch_;  // once there is a bus
     std::vector<std::unique_ptr<Cell>> cells_;
     std::unique_ptr<Passage> submissions_;
     std::unique_ptr<engine::Subscription> cancels_;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/wire/sha256.h"
 
@@ -16,8 +17,8 @@ constexpr engine::Duration kPublishTimeout = std::chrono::seconds(5);
 constexpr engine::Duration kPauseMin = std::chrono::seconds(1);
 constexpr engine::Duration kPauseMax = std::chrono::seconds(30);
 
-/// What the message id takes of a server's `max_payload`, at most.
-constexpr std::uint64_t kHeaderMax = 512;
+/// What a header takes of a server's `max_payload` beside the message id that it carries.
+constexpr std::uint64_t kHeaderBytes = 64;
 
 engine::Duration pause_after(std::uint64_t deliveries) {
     const auto doublings = std::clamp<std::uint64_t>(deliveries, 1, 6) - 1;
@@ -64,9 +65,17 @@ engine::Task<void> Passage::carry(std::unique_ptr<engine::Delivery> delivery) {
         delivery->nak(pause);
         co_return;
     }
+    const std::uint64_t size = parcel->payload.size();
+    // The stream's limit may have been raised since.
+    if (size > room_at(*parcel->to) && largest_ > 0) largest_ = co_await handlers_.largest();
+    const std::uint64_t room = room_at(*parcel->to);
+    if (size > room) {
+        co_await set_aside(std::move(delivery), room);
+        co_return;
+    }
     // A message that its own server just took would be too large with an id. Nobody but the stream knows a repetition by it.
-    const std::uint64_t room = parcel->to->connection().max_payload;
-    if (parcel->payload.size() + kHeaderMax > room) parcel->message_id.clear();
+    if (size + parcel->message_id.size() + kHeaderBytes > room) parcel->message_id.clear();
+    const engine::Bus& to = *parcel->to;
     const auto sent = co_await parcel->to->publish(std::move(parcel->subject), std::move(parcel->payload),
                                                    std::move(parcel->message_id), ports_.clock.in(kPublishTimeout));
     if (sent.applied()) {
@@ -74,13 +83,39 @@ engine::Task<void> Passage::carry(std::unique_ptr<engine::Delivery> delivery) {
         handlers_.taken(sent.value().duplicate);
         co_return;
     }
-    delivery->nak(pause);
     handlers_.refused();
+    if (sent.failure().cause == engine::FailureCause::refused) {
+        largest_ = co_await handlers_.largest();
+        if (size > room_at(to)) {
+            co_await set_aside(std::move(delivery), room_at(to));
+            co_return;
+        }
+    }
+    delivery->nak(pause);
     ports_.log.event(engine::LogLevel::warn, "not acknowledged, tried again later",
                      {{"passage", name_},
                       {"sequence", delivery->sequence().value()},
                       {"delivery", delivery->delivery_count()},
                       {"error", sent.failure().detail}});
+}
+
+engine::Task<void> Passage::set_aside(std::unique_ptr<engine::Delivery> delivery, std::uint64_t room) {
+    std::string why =
+        fmt::format("it has {} bytes, and {} are the most that is taken there (max_payload, max_msg_size)",
+                    delivery->payload().size(), room);
+    ports_.log.event(engine::LogLevel::error, "too large for the other stream, set aside with a dead letter",
+                     {{"passage", name_}, {"sequence", delivery->sequence().value()}, {"error", why}});
+    const bool told = co_await handlers_.set_aside(*delivery, std::move(why));
+    if (told)
+        delivery->term();
+    else
+        delivery->nak(pause_after(delivery->delivery_count()));
+}
+
+std::uint64_t Passage::room_at(const engine::Bus& to) const {
+    const std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t server = to.connection().max_payload;
+    return std::min(server == 0 ? any : server, largest_ == 0 ? any : largest_);
 }
 
 }  // namespace lockstep::prod

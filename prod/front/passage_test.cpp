@@ -42,11 +42,19 @@ protected:
     int taken = 0;
     int repeated = 0;
     int refused = 0;
+    std::uint64_t limit = 0;
+    bool letters_taken = true;
+    std::vector<std::string> letters;
     Passage passage{{loop, clock, log},
                     "test",
                     {.address = [this](engine::Delivery& delivery) { return address(delivery); },
                      .taken = [this](bool again) { ++(again ? repeated : taken); },
-                     .refused = [this] { ++refused; }}};
+                     .refused = [this] { ++refused; },
+                     .largest = [this]() -> engine::Task<std::uint64_t> { co_return limit; },
+                     .set_aside = [this](const engine::Delivery&, std::string why) -> engine::Task<bool> {
+                         letters.push_back(std::move(why));
+                         co_return letters_taken;
+                     }}};
 };
 
 TEST_F(PassageTest, AcknowledgesOnceTheOtherStreamHasIt) {
@@ -93,9 +101,45 @@ TEST_F(PassageTest, HandsBackWhatCannotBeAddressedNow) {
 }
 
 TEST_F(PassageTest, AMessageOfTheLargestSizeGoesWithoutItsId) {
-    deliver(1, std::string(to.state.max_payload - 100, 'x'));
+    deliver(1, std::string(to.state.max_payload - 10, 'x'));
     ASSERT_EQ(to.published.size(), 1U);
     EXPECT_EQ(to.published[0].message_id, "") << "with it the server would refuse the message for ever";
+}
+
+TEST_F(PassageTest, WhatIsTooLargeForTheOtherServerIsSetAsideAtOnce) {
+    auto fate = deliver(1, std::string(to.state.max_payload + 1, 'x'));
+    EXPECT_EQ(fate->answer, DeliveryFate::Answer::term);
+    ASSERT_EQ(letters.size(), 1U);
+    EXPECT_NE(letters[0].find("it has 1048577 bytes, and 1048576 are the most"), std::string::npos) << letters[0];
+    EXPECT_TRUE(to.published.empty());
+}
+
+TEST_F(PassageTest, WhatIsTooLargeForTheOtherStreamIsSetAsideForAsLongAsThatIsItsLimit) {
+    limit = 1000;
+    to.on_publish = [this](const ScriptedBus::Published& message) -> engine::Outcome<engine::PublishAck> {
+        if (message.payload.size() > limit) return engine::Unknown{{FailureCause::refused, "too large"}, 1};
+        return engine::PublishAck{"CORDUM_SYS", engine::StreamSequence(7), false, 1};
+    };
+    EXPECT_EQ(deliver(1, std::string(1001, 'x'))->answer, DeliveryFate::Answer::term);
+    EXPECT_EQ(letters.size(), 1U);
+    EXPECT_TRUE(deliver(1, std::string(1000, 'x'))->acked());
+    limit = 2000;
+    EXPECT_TRUE(deliver(1, std::string(1001, 'x'))->acked()) << "it was raised";
+    EXPECT_EQ(letters.size(), 1U);
+}
+
+TEST_F(PassageTest, ARefusalForAnotherReasonSetsNothingAside) {
+    limit = 1000;
+    to.on_publish = [](const ScriptedBus::Published&) -> engine::Outcome<engine::PublishAck> {
+        return engine::Unknown{{FailureCause::refused, "the stream is full"}, 1};
+    };
+    EXPECT_TRUE(deliver()->handed_back(1s));
+    EXPECT_TRUE(letters.empty());
+}
+
+TEST_F(PassageTest, KeepsAMessageUntilItsLetterIsTaken) {
+    letters_taken = false;
+    EXPECT_TRUE(deliver(2, std::string(to.state.max_payload + 1, 'x'))->handed_back(2s));
 }
 
 TEST_F(PassageTest, FinishesWhatIsInHand) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/runtime/scope.h"
 #include "engine/testing/scripted_bus.h"
 #include "engine/testing/virtual_loop.h"
 #include "prod/front/durables.h"
@@ -12,12 +13,30 @@ namespace {
 
 class RoutingRecordTest : public testing::Test {
 protected:
+    static Routing routing(const std::vector<std::string>& cells, const std::string& host = "h") {
+        CellsFile file{{}, CellMap(cells, {})};
+        for (const std::string& cell : cells) file.cells.push_back({cell, {.url = "nats://" + host + "/" + cell}});
+        return routing_of(file);
+    }
+    RoutingWatch watch(const std::vector<std::string>& cells, const std::string& host = "h") {
+        return {bus, clock, routing(cells, host)};
+    }
+    static std::string text_of(const engine::Outcome<std::string>& told) {
+        return told.applied() ? told.value() : told.failure().detail;
+    }
     void start_with(const std::vector<std::string>& cells) {
-        EXPECT_TRUE(loop.wait(record_routing(bus, clock, CellMap(cells, {}), cells)).applied());
+        RoutingWatch started = watch(cells);
+        EXPECT_TRUE(loop.wait(started.record()).applied());
     }
     std::string refusal(const std::vector<std::string>& cells) {
-        auto told = loop.wait(find_unfinished_routing(bus, clock, CellMap(cells, {}), cells));
-        return told.applied() ? told.value() : told.failure().detail;
+        return text_of(loop.wait(find_unfinished_routing(bus, clock, routing(cells))));
+    }
+    std::string look(RoutingWatch& running) { return text_of(loop.wait(running.look())); }
+    engine::Task<void> run(RoutingWatch& running) {
+        while (true) {
+            co_await clock.sleep(kFrontLookInterval);
+            (void)co_await running.look();
+        }
     }
     void in_hand(const std::string& subject, std::uint64_t count) {
         bus.consumer_states[front_durable(subject)] = {.waiting = 0, .in_hand = count, .ack_floor = {}};
@@ -56,6 +75,33 @@ TEST_F(RoutingRecordTest, ACellWhoseLineIsNotEmptyMayNotGo) {
               std::string::npos);
     bus.consumer_states[front_durable(line_subject("west"))] = {};
     EXPECT_EQ(refusal({"east"}), "");
+}
+
+TEST_F(RoutingRecordTest, AStartWithAnotherFileIsRefusedWhileAFrontRuns) {
+    RoutingWatch running = watch({"east", "west"});
+    EXPECT_TRUE(loop.wait(running.record()).applied());
+    EXPECT_EQ(text_of(loop.wait(find_other_front(bus, clock, routing({"east"})))), "") << "it does not run any more";
+    engine::Scope scope(loop);
+    scope.spawn(run(running));
+    EXPECT_NE(text_of(loop.wait(find_other_front(bus, clock, routing({"east"})))).find("with the cells east, west"),
+              std::string::npos);
+    EXPECT_NE(text_of(loop.wait(find_other_front(bus, clock, routing({"east", "west"}, "other")))), "")
+        << "addresses count";
+    EXPECT_EQ(text_of(loop.wait(find_other_front(bus, clock, routing({"east", "west"})))), "");
+    scope.cancel();
+}
+
+TEST_F(RoutingRecordTest, OfTwoThatRunByDifferentFilesTheOlderEnds) {
+    RoutingWatch first = watch({"east", "west"});
+    RoutingWatch second = watch({"east"});
+    RoutingWatch like_first = watch({"east", "west"});
+    EXPECT_TRUE(loop.wait(first.record()).applied());
+    EXPECT_TRUE(loop.wait(like_first.record()).applied());
+    EXPECT_EQ(look(first), "");
+    EXPECT_TRUE(loop.wait(second.record()).applied());
+    EXPECT_NE(look(first).find("goes by another file since, with the cells east;"), std::string::npos);
+    EXPECT_NE(look(like_first), "");
+    EXPECT_EQ(look(second), "");
 }
 
 TEST_F(RoutingRecordTest, WithoutAnAnswerNothingStarts) {

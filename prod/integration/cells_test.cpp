@@ -20,13 +20,23 @@ namespace {
 using namespace std::chrono_literals;
 using fakes::testing::ServerProcess;
 
+constexpr std::size_t kCellPayloadMax = 64 * 1024;
+
+std::string content_of(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+}
+
 /// A nats-server in which the front may do what that file of prod/deploy grants, and everybody else everything.
-ServerProcess::CommandLine nats_with_front(const std::string& file, const std::string& permissions) {
-    return [file, permissions](int port, const std::filesystem::path& folder) {
+ServerProcess::CommandLine nats_with_front(const std::string& file, const std::string& permissions,
+                                           std::size_t max_payload = 1024 * 1024) {
+    return [file, permissions, max_payload](int port, const std::filesystem::path& folder) {
         std::ifstream allowed(std::string(LOCKSTEP_DEPLOY_FOLDER "/") + file);
         std::ofstream(folder / "nats.conf")
             << allowed.rdbuf() << "authorization: {users: [{user: everyone, password: x}, "
-            << "{user: front, password: a-secret, permissions: $" << permissions << "}]}\nno_auth_user: everyone\n";
+            << "{user: front, password: a-secret, permissions: $" << permissions << "}]}\nno_auth_user: everyone\n"
+            << "max_payload: " << max_payload << "\n";
         auto line = fakes::testing::nats_server_line(port, folder);
         line.insert(line.end(), {"-c", (folder / "nats.conf").string()});
         return line;
@@ -39,8 +49,8 @@ protected:
         if (!Deployment::possible()) GTEST_SKIP() << "redis-server or nats-server is not installed";
         nats = std::make_unique<ServerProcess>(nats_with_front("nats-front-at-home.conf", "FRONT_AT_HOME"));
         for (const char* cell : {"east", "west"}) {
-            cells[cell] = std::make_unique<Deployment>(Durability::none,
-                                                       nats_with_front("nats-front-in-cell.conf", "FRONT_IN_CELL"));
+            cells[cell] = std::make_unique<Deployment>(
+                Durability::none, nats_with_front("nats-front-in-cell.conf", "FRONT_IN_CELL", kCellPayloadMax));
             cells[cell]->add_scheduler();
             cells[cell]->add_worker(std::string("worker-") + cell);
         }
@@ -262,6 +272,51 @@ TEST_F(CellsTest, ACellThatIsAwayHoldsUpItsOwnTenantsOnlyAndNothingRunsTwice) {
     EXPECT_TRUE(reaches(*front, "lockstep_front_waiting", of_cell("west"), 0));
     EXPECT_EQ(figure(*front, "lockstep_front_cell_connected", of_cell("west")), 1);
     expect_each_in_its_cell_once();
+}
+
+TEST_F(CellsTest, ManySubmissionsThatTheCellNeverTakesStopNoOthers) {
+    Program& front = start_front();
+    NatsPeer letters(nats->port());
+    letters.subscribe("sys.job.dlq");
+    letters.settle();
+    constexpr int kLarge = 260;  // more than a line has in hand
+    NatsPeer stranger(nats->port());
+    for (int i = 0; i < kLarge; ++i) {
+        cap::JobRequest large;
+        large.set_job_id(fmt::format("large-{}", i));
+        large.set_topic("job.default");
+        large.set_tenant_id("acme");
+        (*large.mutable_env())["filler"] = std::string(kCellPayloadMax, 'x');
+        stranger.publish("sys.job.submit",
+                         engine::wire::serialise(engine::wire::make_packet(std::move(large), "t", "gateway", {})));
+    }
+    stranger.settle();
+    submit("acme", "small");
+    EXPECT_TRUE(all_succeed("east"));
+    EXPECT_EQ(results(letters, kLarge).size(), static_cast<std::size_t>(kLarge));
+    EXPECT_TRUE(
+        reaches(front, "lockstep_front_set_aside_total", of_cell("east") + R"(,subject="sys.job.submit")", kLarge));
+    EXPECT_TRUE(reaches(front, "lockstep_front_waiting", of_cell("east"), 0));
+}
+
+TEST_F(CellsTest, FrontsByDifferentFilesAndAFrontThatIsACellAreRefused) {
+    Program& front = start_front();
+    const std::string before = content_of(file());
+    std::ofstream(file()) << before << "  north: {nats: \"nats://localhost:1\", dedicated: true}\n";
+    Program other = run_front({});
+    EXPECT_EQ(other.wait(30s), 2);
+    EXPECT_NE(other.output().find("goes by another file, with the cells east, west"), std::string::npos)
+        << other.output();
+    // A front whose cell is the first one's own NATS.
+    std::ofstream(file()) << fmt::format("cells: {{circle: {{nats: \"nats://localhost:{}\"}}}}\n", nats->port());
+    ServerProcess home(fakes::testing::nats_server_line);
+    Program outer = at("east").launch("lockstep-front", {"--cells", file(), "--listen", "127.0.0.1:0"},
+                                      {{"NATS_URL", fmt::format("nats://127.0.0.1:{}", home.port())}});
+    EXPECT_TRUE(outer.says("its NATS is that of a front")) << outer.output();
+    outer.signal(SIGTERM);
+    EXPECT_EQ(outer.wait(20s), 0);
+    front.signal(SIGTERM);
+    EXPECT_EQ(front.wait(20s), 0) << "it was not disturbed";
 }
 
 TEST_F(CellsTest, AFrontThatWouldRunJobsTwiceOrInACircleIsRefused) {

@@ -248,6 +248,12 @@ engine::Task<Outcome<std::optional<engine::ConsumerState>>> NatsBus::consumer_st
     co_return *state;
 }
 
+engine::Task<std::uint64_t> NatsBus::message_limit(std::string stream, engine::MonoTime deadline) {
+    const auto info = co_await connection_->request("$JS.API.STREAM.INFO." + stream, "", "", deadline);
+    if (!info.applied()) co_return 0;
+    co_return jetstream::parse_message_limit(info.value().payload).value_or(0);
+}
+
 engine::Task<bool> NatsBus::make_room_for_rate(std::string stream, engine::MonoTime deadline) {
     const std::uint64_t largest = connection_->state().max_payload;
     const std::uint64_t needed = largest + kEnvelopeMax;

@@ -72,6 +72,9 @@ public:
                                                                   engine::MessageSink& sink) override;
     [[nodiscard]] engine::BusConnection connection() const override { return connection_->state(); }
 
+    /// Bytes of the largest message that the stream takes, headers included; 0: it has no limit of its own, or does not say.
+    [[nodiscard]] engine::Task<std::uint64_t> message_limit(std::string stream, engine::MonoTime deadline);
+
     /// See NatsConnection.
     void on_event(std::function<void(bool connected, const std::string& what)> listener);
     void on_problem(std::function<void(const std::string& what)> listener);

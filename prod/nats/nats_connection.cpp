@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/one_shot.h"
+#include "engine/wire/sha256.h"
 
 namespace lockstep::prod {
 
@@ -18,6 +20,12 @@ using engine::Unknown;
 namespace {
 
 constexpr const char* kMessageIdHeader = "Nats-Msg-Id";
+
+/// The id itself, or one in its place where it has characters that would end the header, and begin another one of a submitter's choice.
+std::string as_header(const std::string& id) {
+    const bool plain = std::ranges::none_of(id, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+    return plain ? id : "sha256:" + engine::wire::sha256_hex(id);
+}
 
 /// A subject that the protocol can carry: a stray space or line break would be read as a command of its own.
 bool is_sound(std::string_view subject) {
@@ -271,7 +279,7 @@ Outcome<std::uint64_t> NatsConnection::publish(const std::string& subject, std::
         status = natsMsg_Create(&raw, subject.c_str(), reply.empty() ? nullptr : reply.c_str(), payload.data(),
                                 static_cast<int>(payload.size()));
         const NatsMessage message(raw);
-        if (status == NATS_OK) status = natsMsgHeader_Set(raw, kMessageIdHeader, id.c_str());
+        if (status == NATS_OK) status = natsMsgHeader_Set(raw, kMessageIdHeader, as_header(id).c_str());
         if (status != NATS_OK) return NotApplied{{FailureCause::refused, reason(status)}};
         status = natsConnection_PublishMsg(library, raw);
     }
