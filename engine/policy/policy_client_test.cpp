@@ -64,18 +64,23 @@ TEST_F(PolicyClientTest, TheJobsInputGoesWithTheQuestion) {
     (*request.mutable_labels())["content_type"] = "text/plain";
     input = std::string("\0bytes", 6);
     check();
-    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GET", "ctx:j1"}));
+    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GETRANGE", "ctx:j1", "0", "2097151"}));
     EXPECT_EQ(kernel.questions.at(0).input_content(), std::string("\0bytes", 6));
     EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 6);
     EXPECT_EQ(kernel.questions.at(0).input_content_type(), "text/plain");
 }
 
-TEST_F(PolicyClientTest, ALongInputIsCutButItsSizeIsTold) {
+TEST_F(PolicyClientTest, OfALongInputOnlyWhatIsShownIsReadAndItsSizeIsTold) {
     request.set_context_ptr("ctx:j1");
-    input = std::string(3'000'000, 'x');
-    check();
+    redis.answer = [](const std::vector<RedisCommand>& commands) {
+        return commands.front().front() == "STRLEN" ? ScriptedRedis::reply(std::int64_t{300'000'000})
+                                                    : ScriptedRedis::reply(std::string(2'097'152, 'x'));
+    };
+    EXPECT_EQ(check().input, InputSeen::yes);
     EXPECT_EQ(kernel.questions.at(0).input_content().size(), 2'097'152u);
-    EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 3'000'000);
+    EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 300'000'000);
+    const std::vector<RedisCommand> calls{{"GETRANGE", "ctx:j1", "0", "2097151"}, {"STRLEN", "ctx:j1"}};
+    EXPECT_EQ(redis.calls(), calls) << "no more is read than is shown";
 }
 
 // D-09: policy is asked all the same, for a denial needs no content.
@@ -110,7 +115,7 @@ TEST_F(PolicyClientTest, WhatLiesElsewhereIsNotLookedFor) {
     request.set_context_ptr("ctx:j1");
     input = std::string("x");
     check();
-    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GET", "ctx:j1"}));
+    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GETRANGE", "ctx:j1", "0", "2097151"}));
 }
 
 TEST_F(PolicyClientTest, NoAnswerIsUnavailableWithTheReason) {

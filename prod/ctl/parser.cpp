@@ -164,7 +164,8 @@ void add_approval(const usage::Command& app, Arguments& a, Chosen& chosen, bool 
     if (approve)
         c.footer(
             "What was approved runs: the request as it is stored, and its input in Redis, by the SHA-256 of its first\n"
-            "2 MiB and its length. Where either is another one when the job is to be sent, the question is asked again.\n"
+            "2 MiB and its length. Where either is another one when the job is to be sent, the question is asked "
+            "again.\n"
             "Not covered is an input that lies elsewhere, and one that is exchanged between that comparison and the\n"
             "worker's reading, or, where a gateway asked the question, before a scheduler has read it.");
     c.option("--by", &a.approval.by, "who decides (default: the user's name)");
@@ -255,7 +256,8 @@ void add_dead_letters(const usage::Command& app, Arguments& a, Chosen& chosen) {
         dlq.subcommand("retry", "Submit jobs again under new ids and remove their entries: one, or all that fit");
     retry.footer(
         "The stored request is submitted as it was, with a copy of its input; approvals are not taken over. An entry\n"
-        "whose request or input has expired, or whose input lies elsewhere than at ctx:JOB, stays. However many people\n"
+        "whose request or input has expired, or whose input lies elsewhere than at ctx:JOB, stays. However many "
+        "people\n"
         "do this at once, each entry becomes one job.");
     retry.option("job", &a.job, "job id; none: all that fit").identifier();
     add_bulk(retry, a);
