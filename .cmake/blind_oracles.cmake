@@ -1,5 +1,5 @@
-# Oracles go by keys, values and messages: one that knew a script by its name would judge how the engine does something, and go
-# blind when it does it by another script. Fails where one names a script. What tells oracles stories may name them.
+# What judges goes by keys, values and messages: an oracle or a rule that knew a script by its name would judge how the engine does
+# something, and go blind when it does it by another script. Fails where one names a script. What tells oracles stories may name them.
 #
 #   cmake -D ROOT=<source folder> -P blind_oracles.cmake
 cmake_minimum_required(VERSION 3.25)
@@ -14,7 +14,11 @@ list(TRANSFORM scripts REPLACE "^.*/(.+)\\.lua$" "\\1")
 list(JOIN scripts "|" names)
 
 set(problems "")
-file(GLOB sources RELATIVE ${ROOT} ${ROOT}/sim/oracles/*.cpp ${ROOT}/sim/oracles/*.h)
+set(sources "")
+foreach(folder oracles model spec rules judge)
+  file(GLOB found RELATIVE ${ROOT} ${ROOT}/sim/${folder}/*.cpp ${ROOT}/sim/${folder}/*.h)
+  list(APPEND sources ${found})
+endforeach()
 list(FILTER sources EXCLUDE REGEX "_test\\.cpp$|/forged_world\\.")
 foreach(source IN LISTS sources)
   file(STRINGS ${ROOT}/${source} lines REGEX "\"(${names})\"")
@@ -25,7 +29,7 @@ foreach(source IN LISTS sources)
 endforeach()
 if(problems)
   list(JOIN problems "\n" text)
-  message(FATAL_ERROR "these oracles know a script by its name:\n${text}")
+  message(FATAL_ERROR "these files know a script by its name:\n${text}")
 endif()
 list(LENGTH sources judges)
-message(STATUS "${judges} files of oracles, and none names one of ${count} scripts")
+message(STATUS "${judges} files that judge, and none names one of ${count} scripts")

@@ -23,6 +23,7 @@
 #include "prod/rehearsal/run_desks.h"
 #include "prod/rehearsal/witness.h"
 #include "sim/faults/trigger_matcher.h"
+#include "sim/judge/judgement.h"
 #include "sim/oracles/oracle.h"
 #include "sim/run/expectations.h"
 #include "sim/run/gateway_process.h"
@@ -116,6 +117,7 @@ private:
     sim::TunablesInForce tunables_;
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
     sim::JobTable job_table_{*this};
+    sim::Judgement judgement_{*this};
     sim::JobTracker jobs_{job_table_.states()};
     sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
@@ -155,6 +157,7 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
     std::erase_if(oracles_, [](const auto& oracle) {
         return std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end();
     });
+    sim::add_rules(judgement_, tunables_, judged_invariants());
     observe();
 }
 
@@ -165,6 +168,8 @@ void Rehearsal::observe() {
     }
     witness_.add_observer(job_table_, sim::JobTable::kWanted);
     witness_.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
+    witness_.add_observer(judgement_.model(), sim::Model::kWanted);
+    witness_.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
     witness_.add_observer(jobs_, sim::JobTracker::kWanted);
     witness_.add_observer(jobs_, fakes::redis::changes_heard_by<sim::JobTracker>());
     witness_.add_observer(runs_, fakes::redis::changes_heard_by<sim::RunTracker>());
@@ -295,7 +300,11 @@ void Rehearsal::judge() {
     });
     if (!result_.error.empty()) return;
     const bool judge_rest = result_.violations.empty();
+    judgement_.model().flush();
     const sim::RestView view{witness_.mirror().keyspace(), is_quiet, 0};
+    for (const sim::Standing& standing : judgement_.standings())
+        if (judged(standing.invariant) && !standing.is_on_trial)
+            result_.exercised.emplace(standing.invariant, standing.exercised);
     for (const auto& oracle : oracles_) {
         if (judge_rest) oracle->at_rest(view);
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());

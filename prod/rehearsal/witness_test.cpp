@@ -11,6 +11,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
 #include "prod/rehearsal/feasible.h"
+#include "sim/judge/judgement.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::prod::rehearsal {
@@ -38,6 +39,9 @@ protected:
     WitnessTest() : oracles_(sim::make_oracles(*this, settings_)) {
         witness.add_observer(job_table_, sim::JobTable::kWanted);
         witness.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
+        sim::add_rules(judgement_, settings_, judged_invariants());
+        witness.add_observer(judgement_.model(), sim::Model::kWanted);
+        witness.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
         for (const auto& oracle : oracles_) {
             if (std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end()) continue;
             witness.add_observer(*oracle, oracle->wants().events);
@@ -75,6 +79,7 @@ protected:
         witness.emit(event);
     }
     std::set<std::string> broken(bool quiet = true) {
+        judgement_.model().flush();
         const sim::RestView view{witness.mirror().keyspace(), quiet, 0};
         for (const auto& oracle : oracles_) oracle->at_rest(view);
         return found_;
@@ -98,6 +103,7 @@ private:
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
     sim::JobTable job_table_{*this};
+    sim::Judgement judgement_{*this};
     const engine::Tunables tunables_;  // before the oracles, which look at them as long as they live
     sim::TunablesInForce settings_{tunables_};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;

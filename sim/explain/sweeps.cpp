@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

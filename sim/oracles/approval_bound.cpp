@@ -4,7 +4,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

@@ -8,7 +8,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

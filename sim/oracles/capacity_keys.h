@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

@@ -11,11 +11,11 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
+#include "sim/model/job_keys.h"
+#include "sim/model/snapshot_text.h"
 #include "sim/oracles/heard_results.h"
-#include "sim/oracles/job_keys.h"
 #include "sim/oracles/letter_facts.h"
 #include "sim/oracles/request_facts.h"
-#include "sim/oracles/snapshot_text.h"
 
 namespace lockstep::sim {
 
@@ -59,6 +59,8 @@ ForgedWorld::ForgedWorld()
       oracles_(make_oracles(*this, settings_)) {
     keys_.add_observer(keyspace_events_);
     keys_.add_observer(jobs_);
+    keys_.add_observer(judgement_.model());
+    add_rules(judgement_, settings_);
     for (const auto& oracle : oracles_) keys_.add_observer(*oracle, oracle->wants().changes);
     heartbeat();
 }
@@ -70,6 +72,7 @@ bool ForgedWorld::emit(const fakes::Event& told) {
     fakes::Event event = told;
     event.job_number = job_numbers_.number_of(event.job);
     if (JobTable::kWanted.contains(event.kind)) jobs_.on_event(event, now_);
+    if (Model::kWanted.contains(event.kind)) judgement_.model().on_event(event, now_);
     for (const auto& oracle : oracles_)
         if (oracle->wants().events.contains(event.kind)) oracle->on_event(event, now_);
     return true;

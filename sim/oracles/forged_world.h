@@ -14,6 +14,7 @@
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
 #include "fakes/redis/keyspace_events.h"
+#include "sim/judge/judgement.h"
 #include "sim/oracles/documented_lifetimes.h"
 #include "sim/oracles/oracle.h"
 #include "sim/scenario/topology.h"
@@ -205,6 +206,7 @@ private:
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     JobTable jobs_{*this};
+    Judgement judgement_{*this};
     NameNumbers job_numbers_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/wire/messages.h"
-#include "sim/oracles/heartbeat_soundness.h"
+#include "sim/model/heartbeat_bounds.h"
 
 namespace lockstep::sim {
 
@@ -54,7 +54,7 @@ void HeardWorkers::on_message(const fakes::Event& event, EventNumber present, Ti
     const Duration ttl = tunables_.worker_ttl;
     if (event.packet->has_heartbeat()) {
         const cap::Heartbeat& heartbeat = event.packet->heartbeat();
-        if (!sound_heartbeat(heartbeat)) return;
+        if (!is_within_bounds(heartbeat)) return;
         signs_[{event.node, heartbeat.worker_id()}] = present;
         note(heard_[event.node][heartbeat.worker_id()],
              {present, now, now + surely(ttl), now + perhaps(ttl), true, false, facts_of(heartbeat)}, now);

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "engine/config/tunables.h"
+#include "sim/model/snapshot_text.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/snapshot_text.h"
 
 namespace lockstep::sim {
 

@@ -8,29 +8,24 @@
 #include "sim/oracles/content_seen.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/delay_timer_kept.h"
-#include "sim/oracles/fail_closed.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/hearsay.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/job_history.h"
-#include "sim/oracles/legal_transitions.h"
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
-#include "sim/oracles/live_worker_only.h"
 #include "sim/oracles/lock_exclusion.h"
 #include "sim/oracles/no_cold_start.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
-#include "sim/oracles/one_terminal_result.h"
 #include "sim/oracles/outputs_audited.h"
 #include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/records_true.h"
-#include "sim/oracles/result_from_its_worker.h"
 #include "sim/oracles/result_heard.h"
 #include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
@@ -44,10 +39,10 @@
 #include "sim/oracles/snapshot_whole.h"
 #include "sim/oracles/sound_message_kept.h"
 #include "sim/oracles/stored_result_wins.h"
-#include "sim/oracles/tenant_limit.h"
 #include "sim/oracles/tenant_walls.h"
 #include "sim/oracles/timeout_explained.h"
 #include "sim/oracles/valid_requests.h"
+#include "sim/rules/rules.h"
 
 namespace lockstep::sim {
 
@@ -89,13 +84,13 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)}},
         {.name = "fail_closed",
          .help = "after a failed state read of a job, no publish of it before a later successful read",
-         .make = alone<FailClosed>},
+         .rules = rules::fail_closed},
         {.name = "legal_transitions",
          .help = "every state change in Redis is in the allowed table",
-         .make = alone<LegalTransitions>},
+         .rules = rules::legal_transitions},
         {.name = "one_terminal_result",
          .help = "late, doubled and conflicting results change nothing after the first final state",
-         .make = by_tunables<OneTerminalResult>,
+         .rules = rules::one_terminal_result,
          .reads = {least(&T::bus_ack_wait), exactly(&T::retry_delay_busy)}},
         {.name = "dead_letter_complete",
          .help = "every job that ended badly and every message that was given up has its dead letter",
@@ -113,7 +108,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::wf_scan_interval)}},
         {.name = "tenant_limit",
          .help = "a job is scheduled only while fewer other jobs of its tenant are active than its limit",
-         .make = alone<TenantLimit>,
+         .rules = rules::tenant_limit,
          .excused_where_lost = kExcusedByRedis},
         // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
         {.name = "result_kept",
@@ -192,7 +187,7 @@ std::vector<Invariant> make_table() {
                    most(&T::safety_unavailable_delay)}},
         {.name = "live_worker_only",
          .help = "a job is sent only to a worker that the sending replica has heard within worker_ttl",
-         .make = by_tunables<LiveWorkerOnly>,
+         .rules = rules::live_worker_only,
          .reads = {most(&T::hydrated_worker_ttl), most(&T::worker_ttl)}},
         {.name = "no_cold_start",
          .help = "a replica that starts turns no job away while the stored snapshot names a free worker",
@@ -225,7 +220,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::bus_bytes_in_flight)}},
         {.name = "result_from_its_worker",
          .help = "no result changes a job that was not sent out, or was sent to another worker",
-         .make = by_tunables<ResultFromItsWorker>,
+         .rules = rules::result_from_its_worker,
          .reads = {most(&T::results_from_any_worker)}},
         {.name = "tenant_walls",
          .help = "no message of one tenant changes jobs, runs, limits or settings of another",

@@ -9,7 +9,7 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/policy_word.h"
 #include "sim/scenario/topology.h"
 

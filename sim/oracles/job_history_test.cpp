@@ -4,7 +4,7 @@
 
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {

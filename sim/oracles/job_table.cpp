@@ -1,6 +1,6 @@
 #include "sim/oracles/job_table.h"
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/oracle.h"
 #include "sim/scenario/topology.h"
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/wire/json.h"
-#include "sim/oracles/legal_transitions.h"
+#include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
@@ -33,7 +33,7 @@ protected:
     }
 
     testing::KeepingJudge judge;
-    LegalTransitions oracle{judge};
+    NoLostJob oracle{judge};
     fakes::redis::Keyspace keys;
 };
 
@@ -85,6 +85,17 @@ TEST(RequestReader, ReadsWhatIsARequestAndParsesItOnce) {
     EXPECT_EQ(reader.read(std::string(json)), read);
     EXPECT_EQ(reader.read("{\"job_id\": 5"), nullptr);
     EXPECT_EQ(reader.read(json)->job_id(), "J");
+}
+
+TEST(RecordedStates, AreInTheHashAndWithoutItUnderTheStateKey) {
+    RecordedStates states;
+    states.hash_set("job:meta:a", "state", "RUNNING");
+    states.string_set("job:state:a", "DISPATCHED");
+    EXPECT_EQ(states.of("a"), "RUNNING");
+    states.key_removed("job:meta:a");
+    EXPECT_EQ(states.of("a"), "DISPATCHED");
+    states.key_removed("job:state:a");
+    EXPECT_EQ(states.of("a"), "");
 }
 
 }  // namespace

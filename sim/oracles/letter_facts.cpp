@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sim/oracles/snapshot_text.h"
+#include "sim/model/snapshot_text.h"
 
 namespace lockstep::sim {
 

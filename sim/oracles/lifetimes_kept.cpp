@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fakes/redis/keyspace_events.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/heard_results.h"
-#include "sim/oracles/job_keys.h"
 #include "sim/oracles/run_documents.h"
 #include "sim/scenario/topology.h"
 

@@ -13,8 +13,8 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/documented_settings.h"
-#include "sim/oracles/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -42,7 +42,7 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 /// The reason of a decision that a human has made (wire.md 8.1).
 constexpr std::string_view kReleased = "approval granted";
 
-std::int64_t number(std::string_view text) {
+std::int64_t whole_number(std::string_view text) {
     std::int64_t value = 0;
     std::from_chars(text.data(), text.data() + text.size(), value);
     return value;
@@ -224,26 +224,27 @@ void LimitsInForce::hash_set(fakes::NodeId client, std::string_view key, std::st
     if (!name) return;
     if (field == "deadline_unix") {
         Job& job = at(*name);
-        if (is_scheduler(client) && !job.unsure && !clocks_jumped_) on_deadline(client, *name, job, number(after));
-        job.deadline = number(after);
+        if (is_scheduler(client) && !job.unsure && !clocks_jumped_)
+            on_deadline(client, *name, job, whole_number(after));
+        job.deadline = whole_number(after);
         job.deadline_of_others = job.deadline_of_others || !is_scheduler(client);
     }
     if (!is_scheduler(client)) return;
     if (field == "safety_decision") at(*name).unanswered = after == "UNAVAILABLE";
-    if (field == "ls_dispatches") on_dispatches(client, *name, at(*name), number(after));
+    if (field == "ls_dispatches") on_dispatches(client, *name, at(*name), whole_number(after));
     if (field == "safety_reason") at(*name).released = after == kReleased;
     if (field == "state") {
         Job& job = at(*name);
         job.sent_out = after == "DISPATCHED";
         job.times_out = after == "TIMEOUT" && before != nullptr && *before == "DISPATCHED";
     }
-    if (field == "updated_at") on_moved(client, *name, at(*name), number(after));
+    if (field == "updated_at") on_moved(client, *name, at(*name), whole_number(after));
     if (field == "updated_at" && at(*name).sent_out) {
         Job& job = at(*name);
         job.sent_out = false;
-        if (!job.unsure && !clocks_jumped_) on_dispatched(client, *name, job, number(after));
+        if (!job.unsure && !clocks_jumped_) on_dispatched(client, *name, job, whole_number(after));
     }
-    if (field == "ls_waits_limit") on_waits(client, *name, at(*name), number(after));
+    if (field == "ls_waits_limit") on_waits(client, *name, at(*name), whole_number(after));
 }
 
 void LimitsInForce::on_waits(fakes::NodeId client, std::string_view name, const Job& job, std::int64_t limit) {

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "fakes/redis/keyspace_events.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

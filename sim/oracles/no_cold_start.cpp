@@ -9,7 +9,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

@@ -19,8 +19,8 @@
 #include <string>
 
 #include "engine/config/tunables.h"
+#include "sim/model/snapshot_text.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/snapshot_text.h"
 
 namespace lockstep::sim {
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/observer.h"
 #include "reports/run_report.h"
+#include "sim/judge/judgement.h"
 #include "sim/oracles/job_table.h"
 #include "sim/oracles/tunables_in_force.h"
 #include "sim/world/trace.h"
@@ -27,21 +29,16 @@
 namespace lockstep::sim {
 
 /// Takes down what an oracle found. The first violation stops the run.
-class Judge {
+class Judge : public Findings {
 public:
-    virtual ~Judge() = default;
     /// `detail` is one sentence that names the two facts which contradict each other: the present event, and `earlier`.
     virtual void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
                           EventNumber earlier) = 0;
     /// The same of an event, `here`, that broke the rule before the present one showed it.
-    virtual void violated_at(EventNumber /*here*/, std::string_view invariant, fakes::NodeId node, std::string_view job,
-                             std::string detail, EventNumber earlier) {
+    void violated_at(EventNumber /*here*/, std::string_view invariant, fakes::NodeId node, std::string_view job,
+                     std::string detail, EventNumber earlier) override {
         violated(invariant, node, job, std::move(detail), earlier);
     }
-    /// The event that was told last.
-    [[nodiscard]] virtual EventNumber present() = 0;
-    /// When it was told, whoever wanted to be told of it.
-    [[nodiscard]] virtual const Time& told_at() const = 0;
     /// What is known of the jobs. The oracles are told of everything after it.
     [[nodiscard]] virtual const JobTable& jobs() const = 0;
     /// What is being told has put an invariant to the test.
@@ -127,5 +124,9 @@ template <class Judging, class... Arguments>
                                                                 std::string_view timeouts = {},
                                                                 engine::PinnedSettings pinned = {},
                                                                 std::uint64_t max_payload = 1'048'576);
+
+/// Adds the rules of all invariants that have some and can be judged by these tunables; of those only the ones that are named, if any is.
+/// The tunables outlive them.
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::span<const std::string_view> only = {});
 
 }  // namespace lockstep::sim

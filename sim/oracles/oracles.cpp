@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "engine/runtime/invariant.h"
 #include "sim/oracles/invariants.h"
 #include "sim/scenario/catalogue.h"
@@ -18,11 +20,20 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
     return oracles;
 }
 
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::span<const std::string_view> only) {
+    for (const Invariant& invariant : invariants()) {
+        if (invariant.rules == nullptr) continue;
+        if (!only.empty() && std::ranges::find(only, invariant.name) == only.end()) continue;
+        const engine::Tunables* read = tunables.as_read_by(invariant.name, invariant.reads);
+        if (read != nullptr) judgement.add(invariant.name, invariant.rules, *read, invariant.make != nullptr);
+    }
+}
+
 std::span<const NamedItem> invariant_table() {
     static const std::vector<NamedItem> kItems = [] {
         std::vector<NamedItem> items;
         for (const Invariant& invariant : invariants())
-            items.push_back({invariant.name, invariant.help, invariant.make != nullptr});
+            items.push_back({invariant.name, invariant.help, invariant.make != nullptr || invariant.rules != nullptr});
         return items;
     }();
     return kItems;

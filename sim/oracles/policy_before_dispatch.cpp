@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "engine/wire/messages.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

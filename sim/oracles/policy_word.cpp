@@ -4,9 +4,9 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/validation.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/capacity_keys.h"
 #include "sim/oracles/documented_settings.h"
-#include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 

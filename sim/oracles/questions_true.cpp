@@ -12,7 +12,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/layered_settings.h"
 #include "sim/oracles/request_facts.h"
 #include "sim/scenario/topology.h"

@@ -1,6 +1,6 @@
 #include "sim/oracles/recorded_states.h"
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

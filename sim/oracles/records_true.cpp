@@ -15,7 +15,7 @@
 #include "engine/wire/sha256.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/request_facts.h"
 #include "sim/scenario/topology.h"
 

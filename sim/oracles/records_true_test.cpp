@@ -7,7 +7,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/sha256.h"
 #include "engine/wire/subjects.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/test_oracle.h"
 #include "sim/scenario/topology.h"
 

@@ -8,8 +8,8 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/heard_results.h"
-#include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 

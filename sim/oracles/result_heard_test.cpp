@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "sim/model/job_keys.h"
 #include "sim/oracles/heard_results.h"
-#include "sim/oracles/job_keys.h"
 #include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {

@@ -7,9 +7,9 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
+#include "sim/model/heartbeat_bounds.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/capacity_keys.h"
-#include "sim/oracles/heartbeat_soundness.h"
-#include "sim/oracles/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -318,7 +318,7 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
     const std::string name(job);
     const auto handling = handlings_.find({replica, name});
     if (handling == handlings_.end()) return;
-    if (!sound_worker_id(worker))
+    if (!is_worker_id(worker))
         violated(replica, job, fmt::format("it goes to worker \"{}\", which is no name for one", worker));
     if (++handling->second.choices > 1) chosen_again_ = Place(replica, name);
     judge_repetition(replica, name, handling->second, worker);

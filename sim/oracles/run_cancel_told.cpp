@@ -7,7 +7,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/run_documents.h"
 #include "sim/scenario/topology.h"
 

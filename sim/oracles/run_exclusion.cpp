@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/run_documents.h"
 #include "sim/scenario/topology.h"
 

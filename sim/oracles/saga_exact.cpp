@@ -10,7 +10,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/undoing.h"
 #include "sim/scenario/topology.h"
 

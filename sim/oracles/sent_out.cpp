@@ -1,6 +1,6 @@
 #include "sim/oracles/sent_out.h"
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

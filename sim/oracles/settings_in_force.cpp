@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "fakes/redis/value.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/documented_settings.h"
-#include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 

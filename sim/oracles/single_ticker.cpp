@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "sim/model/heartbeat_bounds.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/capacity_keys.h"
-#include "sim/oracles/heartbeat_soundness.h"
-#include "sim/oracles/job_keys.h"
 
 namespace lockstep::sim {
 
@@ -97,7 +97,7 @@ std::pair<Time, Duration> SlotUsed::from_trouble_on(Time began, Duration bound) 
 }
 
 void SlotUsed::judge_worker(const fakes::Event& event) {
-    if (event.packet == nullptr || !event.packet->has_heartbeat() || !sound_heartbeat(event.packet->heartbeat()))
+    if (event.packet == nullptr || !event.packet->has_heartbeat() || !is_within_bounds(event.packet->heartbeat()))
         return;
     const auto has_limit = [this](const std::string& name) {
         const auto tenant = tenants_.find(name);

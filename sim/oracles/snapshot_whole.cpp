@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "sim/oracles/job_keys.h"
-#include "sim/oracles/snapshot_text.h"
+#include "sim/model/job_keys.h"
+#include "sim/model/snapshot_text.h"
 
 namespace lockstep::sim {
 

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/wire/messages.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/test_oracle.h"
 #include "sim/scenario/topology.h"
 

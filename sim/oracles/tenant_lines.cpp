@@ -7,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

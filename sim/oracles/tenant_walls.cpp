@@ -10,7 +10,7 @@
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 #include "fakes/policy/glob.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/undoing.h"
 #include "sim/scenario/topology.h"
 

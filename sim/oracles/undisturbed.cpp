@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
 

@@ -13,7 +13,7 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

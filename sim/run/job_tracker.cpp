@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "sim/oracles/job_keys.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 

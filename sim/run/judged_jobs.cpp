@@ -12,8 +12,10 @@ void JudgedJobs::on_event(const fakes::Event& event, Time) {
     if (event.kind == fakes::EventKind::submit && event.when == fakes::When::before) submitted_.emplace(event.job);
 }
 
-void JudgedJobs::exercised() {
-    if (!present_.empty() && !judged_.contains(present_)) judged_.emplace(present_);
+void JudgedJobs::exercised() { exercised_by(present_); }
+
+void JudgedJobs::exercised_by(std::string_view job) {
+    if (!job.empty() && !judged_.contains(job)) judged_.emplace(job);
 }
 
 std::set<std::string> JudgedJobs::unjudged() const {

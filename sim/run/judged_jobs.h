@@ -17,6 +17,8 @@ public:
 
     /// An oracle says so of what is being told. What is about no job, or is no event, counts for none.
     void exercised();
+    /// The same of a job that is known; empty: there is none.
+    void exercised_by(std::string_view job);
 
     [[nodiscard]] std::set<std::string> unjudged() const;
 

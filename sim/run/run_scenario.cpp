@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/explain/explanation.h"
+#include "sim/judge/judgement.h"
 #include "sim/measure/run_measures.h"
 #include "sim/oracles/job_table.h"
 #include "sim/oracles/oracle.h"
@@ -72,6 +73,7 @@ public:
                                 scenario.cluster.nats_bandwidth == 0 ? scenario.cluster.nats_max_payload : 0)),
           expected_events_(scenario.expect, simulation_.topology()),
           expected_values_(scenario.expect) {
+        add_rules(judgement_, tunables_);
         result_.file = scenario.file;
         result_.name = scenario.name;
         result_.seed = seed;
@@ -122,6 +124,7 @@ private:
     [[nodiscard]] const Time& told_at() const override { return simulation_.trace().told_at(); }
     [[nodiscard]] const JobTable& jobs() const override { return job_table_; }
     void exercised() override { judged_jobs_.exercised(); }
+    void exercised_by(std::string_view job) override { judged_jobs_.exercised_by(job); }
     [[nodiscard]] reports::Fact present_fact();
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool found(std::string_view invariant) const;
@@ -133,6 +136,7 @@ private:
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
     JobTable job_table_{*this};
+    Judgement judgement_{*this};
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_{job_table_.states()};
     RunTracker runs_;
@@ -193,6 +197,8 @@ void Run::observe() {
     cluster_.redis().add_observer(runs_);
     trace.add_observer(expected_events_);
     trace.add_observer(judged_jobs_);
+    trace.add_observer(judgement_.model(), Model::kWanted);
+    cluster_.redis().add_observer(judgement_.model());
     for (const auto& oracle : oracles_) {
         trace.add_observer(*oracle, oracle->wants().events);
         cluster_.redis().add_observer(*oracle, oracle->wants().changes);
@@ -242,6 +248,13 @@ RunResult Run::execute() {
     }
     for (const auto& oracle : oracles_) {
         if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
+    }
+    for (const Standing& standing : judgement_.standings()) {
+        if (!judged(standing.invariant)) continue;
+        if (standing.is_on_trial)
+            result_.trials.push_back({standing.invariant, standing.exercised, standing.first_violation});
+        else
+            result_.exercised.emplace(standing.invariant, standing.exercised);
     }
     for (const auto& oracle : oracles_) oracle->tally(result_.histories);
     result_.unjudged = judged_jobs_.unjudged();

@@ -23,6 +23,10 @@ public:
         numbers_.emplace(names_.emplace_back(name), number);
         return number;
     }
+    /// REQUIRES: a number that was given, or 0, which is no name.
+    [[nodiscard]] std::string_view name_of(Number number) const {
+        return number == 0 ? std::string_view{} : std::string_view(names_[number - 1]);
+    }
     /// 0: it has not been met.
     [[nodiscard]] Number find(std::string_view name) const {
         const auto found = numbers_.find(name);

@@ -1,4 +1,4 @@
-#include "sim/oracles/snapshot_text.h"
+#include "sim/model/snapshot_text.h"
 
 #include <algorithm>
 #include <charconv>

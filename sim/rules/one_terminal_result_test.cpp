@@ -1,11 +1,10 @@
-// Which of two results that contradict each other may end their job.
+// Which of two results that contradict each other may end their job, and what may change once it has ended.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "engine/wire/messages.h"
-#include "sim/oracles/job_keys.h"
-#include "sim/oracles/one_terminal_result.h"
-#include "sim/oracles/test_oracle.h"
+#include "sim/model/job_keys.h"
+#include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
@@ -17,48 +16,23 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::kHash;
-using testing::kOther;
-using testing::kReplica;
 using ::testing::SizeIs;
 
-class ResultTurnsTest : public ::testing::Test {
+class ResultTurnsTest : public testing::RuleTest {
 protected:
-    struct CountingJudge final : testing::TellingJudge {
-        std::vector<std::string> found;
-        EventNumber told = 0;
-        void violated(std::string_view, NodeId, std::string_view, std::string detail, EventNumber) override {
-            found.push_back(std::move(detail));
-        }
-        EventNumber present() override { return told; }
-    };
-
-    ResultTurnsTest() {
-        keys.add_observer(judge.table);
-        keys.add_observer(oracle);
-        set("state", "RUNNING", kReplica);
-        tell(testing::state_event("J", "DISPATCHED", "RUNNING"));
+    ResultTurnsTest() : RuleTest(rules::one_terminal_result) {
+        set_field("J", "state", "RUNNING");
         store(7, cap::JOB_STATUS_SUCCEEDED);
         store(8, cap::JOB_STATUS_FAILED);
     }
 
-    void tell(const fakes::Event& event) {
-        ++judge.told;
-        judge.tell(oracle, event, now);
-    }
-    void set(const char* field, std::string_view value, NodeId client) {
-        keys.act_for(client);
-        auto* hash = keys.find(kHash);
-        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(kHash), field, value);
-    }
     void about(EventKind kind, When when, NodeId node, std::uint64_t sequence, cap::JobStatus status,
                engine::Duration delay = {}, const std::string& worker = "w") {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id("J");
         packet.mutable_job_result()->set_worker_id(worker);
         packet.mutable_job_result()->set_status(status);
-        fakes::Event event = testing::event_of(kind, "J", when);
-        event.node = node;
+        fakes::Event event = event_of(kind, "J", when, node);
         event.subject = "sys.job.result";
         event.sequence = sequence;
         event.name = kSchedulersResults;
@@ -71,8 +45,7 @@ protected:
     }
     /// Asks for the job's lock.
     void ask(NodeId node, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
-        fakes::Event event = testing::event_of(EventKind::redis, "J", When::answered);
-        event.node = node;
+        fakes::Event event = event_of(EventKind::redis, "J", When::answered, node);
         event.key = "cordum:scheduler:job:J";
         event.outcome = outcome;
         tell(event);
@@ -83,15 +56,11 @@ protected:
     void hand_back(NodeId node, std::uint64_t sequence, engine::Duration delay) {
         about(EventKind::nak, When::before, node, sequence, cap::JOB_STATUS_SUCCEEDED, delay);
     }
-    void note(std::uint64_t sequence) { set("ls_result_first", fmt::format("{} 1", sequence), kReplica); }
-    void take_lock(NodeId node) {
-        fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
-        event.node = node;
-        tell(event);
-    }
+    void note(std::uint64_t sequence) { set_field("J", "ls_result_first", fmt::format("{} 1", sequence)); }
+    void take_lock(NodeId node) { tell(event_of(EventKind::lock_acquired, "J", When::applied, node)); }
     void end(NodeId node, std::string_view state) {
         take_lock(node);
-        set("state", state, node);
+        set_field("J", "state", state, node);
     }
     /// As a busy lock makes a replica do, which another one then overtakes.
     void hand_back_seven_and_end_by_eight() {
@@ -100,12 +69,6 @@ protected:
         deliver(kOther, 8);
         end(kOther, "FAILED");
     }
-
-    engine::Tunables tunables;
-    CountingJudge judge;
-    OneTerminalResult oracle{judge, tunables};
-    fakes::redis::Keyspace keys;
-    Time now{10s};
 };
 
 // D-17
@@ -114,13 +77,13 @@ TEST_F(ResultTurnsTest, OvertakingOneThatWasNotedAlarms) {
     note(7);
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
 }
 
 TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
     deliver(kReplica, 7);
     hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
 }
 
 // It stands among many results of the job, and neither it nor any other reaches Redis.
@@ -130,21 +93,21 @@ TEST_F(ResultTurnsTest, OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown
     hand_back(kReplica, 7, tunables.retry_delay_busy);
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, OneThatFoundNoPlaceAmongManyIsNotKnown) {
     for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
     deliver(kReplica, 7);
     hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, OfManyThatComeAtOneInstantTheFirstMayHaveToWait) {
     deliver(kReplica, 7);
     for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
     hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, ManyThatComeLaterTakeNobodysPlace) {
@@ -152,23 +115,23 @@ TEST_F(ResultTurnsTest, ManyThatComeLaterTakeNobodysPlace) {
     now += 1ms;
     for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
     hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(judge.found, SizeIs(1));
+    EXPECT_THAT(found, SizeIs(1));
 }
 
 TEST_F(ResultTurnsTest, SevenOthersLeaveOnePlace) {
     for (std::uint64_t other = 20; other < 27; ++other) deliver(kReplica, other);
     deliver(kReplica, 7);
     hand_back_seven_and_end_by_eight();
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(ResultTurnsTest, WhatAStrangerReportsContradictsNobody) {
     store(6, cap::JOB_STATUS_CANCELLED, "stranger");
     note(6);
-    set("ls_worker", "w", kReplica);
+    set_field("J", "ls_worker", "w");
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, WhoeverReportsIsBelievedWhereNobodyIsNamed) {
@@ -176,17 +139,17 @@ TEST_F(ResultTurnsTest, WhoeverReportsIsBelievedWhereNobodyIsNamed) {
     note(6);
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(ResultTurnsTest, WhereTheSettingSaysSoAnybodyIsBelieved) {
     tunables.results_from_any_worker = true;
     store(6, cap::JOB_STATUS_CANCELLED, "stranger");
     note(6);
-    set("ls_worker", "w", kReplica);
+    set_field("J", "ls_worker", "w");
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(ResultTurnsTest, AReportOfWhatNoRunningJobBecomesContradictsNobody) {
@@ -194,7 +157,7 @@ TEST_F(ResultTurnsTest, AReportOfWhatNoRunningJobBecomesContradictsNobody) {
     note(6);
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, TheFirstOneMayEndItsJobWhateverElseIsInHand) {
@@ -202,7 +165,7 @@ TEST_F(ResultTurnsTest, TheFirstOneMayEndItsJobWhateverElseIsInHand) {
     deliver(kReplica, 7);
     deliver(kReplica, 8);
     end(kReplica, "SUCCEEDED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, NobodyKnowsOfOneThatHasNotBeenInHand) {
@@ -210,7 +173,7 @@ TEST_F(ResultTurnsTest, NobodyKnowsOfOneThatHasNotBeenInHand) {
     deliver(kOther, 8);
     hand_back(kReplica, 7, tunables.retry_delay_store);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, WhoHasTheLockAlreadyNeedNotWait) {
@@ -219,8 +182,8 @@ TEST_F(ResultTurnsTest, WhoHasTheLockAlreadyNeedNotWait) {
     deliver(kReplica, 7);
     ask(kReplica);
     hand_back(kReplica, 7, tunables.retry_delay_busy);
-    set("state", "FAILED", kOther);
-    EXPECT_THAT(judge.found, IsEmpty());
+    set_field("J", "state", "FAILED", kOther);
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, AnAckWaitIsEnough) {
@@ -229,7 +192,7 @@ TEST_F(ResultTurnsTest, AnAckWaitIsEnough) {
     now += tunables.bus_ack_wait;
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, WhatIsSettledOrForgottenBindsNobody) {
@@ -237,7 +200,7 @@ TEST_F(ResultTurnsTest, WhatIsSettledOrForgottenBindsNobody) {
     about(EventKind::ack, When::before, kReplica, 7, cap::JOB_STATUS_SUCCEEDED);
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, ResultsThatAgreeAreNotCompared) {
@@ -245,24 +208,68 @@ TEST_F(ResultTurnsTest, ResultsThatAgreeAreNotCompared) {
     note(7);
     deliver(kOther, 9);
     end(kOther, "SUCCEEDED");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, AnEndThatNoResultBringsIsNoneOfTheirBusiness) {
     note(7);
     deliver(kOther, 8);
     end(kOther, "TIMEOUT");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(ResultTurnsTest, ANoteThatIsTakenAwaySettlesNothing) {
     deliver(kReplica, 7);
     note(7);
-    keys.hash_remove(*keys.find(kHash), "ls_result_first");
+    keys.hash_remove(*keys.find("job:meta:J"), "ls_result_first");
     hand_back(kReplica, 7, 1s);
     deliver(kOther, 8);
     end(kOther, "FAILED");
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
+}
+
+class OneTerminalResultWithLoss : public testing::RuleTest {
+protected:
+    OneTerminalResultWithLoss() : RuleTest(rules::one_terminal_result) {}
+};
+
+TEST_F(OneTerminalResultWithLoss, AnEndThatAFailoverTookBackIsNone) {
+    move("a", "SUCCEEDED");
+    move("b", "SUCCEEDED");
+    keys.restore([this] { move("a", "RUNNING"); });
+    move("a", "TIMEOUT");
+    EXPECT_THAT(found, IsEmpty());
+    move("b", "TIMEOUT");
+    EXPECT_THAT(found, ElementsAre("b: it ended SUCCEEDED, and then state changed from \"SUCCEEDED\" to \"TIMEOUT\""))
+        << "its end is kept";
+}
+
+TEST_F(OneTerminalResultWithLoss, AnEndIsForgottenOnceNothingTellsOfIt) {
+    move("a", "SUCCEEDED");
+    evict_all_of("a");
+    move("a", "PENDING");
+    EXPECT_THAT(found, IsEmpty());
+    move("b", "SUCCEEDED");
+    evict("job:meta:b");
+    move("b", "TIMEOUT");
+    EXPECT_THAT(found, ElementsAre(::testing::StartsWith("b: it ended SUCCEEDED, and then state changed")))
+        << "its state key tells of it";
+}
+
+TEST_F(OneTerminalResultWithLoss, ARecordThatHasOutlivedItsTimeIsNotLost) {
+    move("a", "SUCCEEDED");
+    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), fakes::redis::Removal::expired);
+    move("a", "PENDING");
+    EXPECT_THAT(found, ::testing::SizeIs(1));
+}
+
+// ... unless the mark that its message has been handled may be lost: the message then begins the job anew.
+TEST_F(OneTerminalResultWithLoss, AnEndIsForgottenWhenItsTimeIsOverInARedisThatHasLostMarks) {
+    move("a", "SUCCEEDED");
+    keys.restore([this] { move("a", "SUCCEEDED"); });
+    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), fakes::redis::Removal::expired);
+    move("a", "PENDING");
+    EXPECT_THAT(found, IsEmpty());
 }
 
 }  // namespace

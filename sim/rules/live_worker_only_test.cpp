@@ -1,9 +1,7 @@
-#include "sim/oracles/live_worker_only.h"
-
 #include <gmock/gmock.h>
 
 #include "engine/wire/messages.h"
-#include "sim/oracles/test_oracle.h"
+#include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
@@ -13,42 +11,35 @@ using fakes::When;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::kOther;
-using testing::kReplica;
 using namespace std::chrono_literals;
 
-class LiveWorkerOnlyTest : public ::testing::Test {
+class LiveWorkerOnlyTest : public testing::RuleTest {
 protected:
-    LiveWorkerOnlyTest() {
+    LiveWorkerOnlyTest() : RuleTest(rules::live_worker_only) {
         tunables.worker_ttl = 8s;
         tunables.hydrated_worker_ttl = 4s;
     }
 
-    void tell(fakes::Event event, fakes::NodeId node = kReplica) {
-        event.node = node;
-        judge.tell(oracle, event, now);
-    }
     void hear(std::string_view worker, fakes::NodeId node = kReplica) {
         cap::BusPacket packet;
         packet.mutable_heartbeat()->set_worker_id(std::string(worker));
-        fakes::Event event = testing::event_of(EventKind::core_deliver, "");
+        fakes::Event event = event_of(EventKind::core_deliver, "", When::applied, node);
         event.packet = &packet;
-        tell(event, node);
+        tell(event);
     }
     void read_snapshot(std::string_view reply) {
-        fakes::Event event = testing::event_of(EventKind::redis, "", When::answered);
+        fakes::Event event = event_of(EventKind::redis, "", When::answered);
         event.command = "GET";
         event.key = "sys:workers:snapshot";
         event.payload = reply;
         tell(event);
     }
     void commit(std::string_view job, std::string_view worker) {
-        oracle.hash_set(kReplica, "job:meta:" + std::string(job), "ls_worker", nullptr, worker);
-        fakes::Event event = testing::event_of(EventKind::redis, job, When::answered);
-        tell(event);
+        set_field(std::string(job), "ls_worker", worker);
+        tell(event_of(EventKind::redis, job, When::answered));
     }
     void send(std::string_view job, std::string_view subject) {
-        fakes::Event event = testing::event_of(EventKind::publish, job, When::before);
+        fakes::Event event = event_of(EventKind::publish, job, When::before);
         event.subject = subject;
         tell(event);
     }
@@ -56,51 +47,46 @@ protected:
         commit(job, "w");
         send(job, "worker.w.jobs");
     }
-
-    testing::KeepingJudge judge;
-    engine::Tunables tunables;
-    LiveWorkerOnly oracle{judge, tunables};
-    Time now{100s};
 };
 
 TEST_F(LiveWorkerOnlyTest, AWorkerThatWasJustHeardMayBeSentTo) {  // STALE-01
     hear("w");
     now += 9s;  // the replica's clock may be an eighth slow
     dispatch("a");
-    EXPECT_THAT(judge.found, IsEmpty());
-    EXPECT_EQ(oracle.exercised(), 0U) << "nobody was dead";
+    EXPECT_THAT(found, IsEmpty());
+    EXPECT_EQ(times_exercised(), 0U) << "nobody was dead";
 }
 
 TEST_F(LiveWorkerOnlyTest, AWorkerThatIsSilentForTooLongMayNot) {  // STALE-03
     hear("w");
     now += 9500ms;
     dispatch("a");
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a: it is published on worker.w.jobs by a replica to which that "
-                                                   "worker was dead for 500 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("a: it is published on worker.w.jobs by a replica to which that "
+                                             "worker was dead for 500 ms")));
 }
 
 TEST_F(LiveWorkerOnlyTest, WhatOthersHaveHeardDoesNotCount) {  // STALE-01
     hear("w", kOther);
     dispatch("a");
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("a replica that has never heard of that worker")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("a replica that has never heard of that worker")));
 }
 
 TEST_F(LiveWorkerOnlyTest, ARestartedReplicaKnowsWhomTheSnapshotNames) {
     hear("w");
-    tell(testing::event_of(EventKind::node_down, ""));
+    tell(event_of(EventKind::node_down, ""));
     read_snapshot("$9\r\n{\"workers\": [{\"worker_id\": \"w\"}]}\r\n");
     now += 4500ms;
     dispatch("a");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     now += 100ms;
     dispatch("b");
-    EXPECT_EQ(judge.found.size(), 1U) << "unheard, it lives for hydrated_worker_ttl only";
+    EXPECT_EQ(found.size(), 1U) << "unheard, it lives for hydrated_worker_ttl only";
 }
 
 TEST_F(LiveWorkerOnlyTest, ASnapshotThatCannotBeReadNamesNobody) {
     read_snapshot("$9\r\n{\"workers\": [{\"worker_id\": \"w\r\n");
     dispatch("a");
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(LiveWorkerOnlyTest, TheReplicaIsJudgedByItsLastLook) {
@@ -108,7 +94,7 @@ TEST_F(LiveWorkerOnlyTest, TheReplicaIsJudgedByItsLastLook) {
     commit("a", "w");
     now += 1min;  // frozen, without knowing it
     send("a", "worker.w.jobs");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(LiveWorkerOnlyTest, SendingTheSameDispatchAgainIsAnotherRulesBusiness) {
@@ -116,13 +102,13 @@ TEST_F(LiveWorkerOnlyTest, SendingTheSameDispatchAgainIsAnotherRulesBusiness) {
     dispatch("a");
     now += 1min;
     send("a", "worker.w.jobs");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(LiveWorkerOnlyTest, AJobOnItsTopicIsForWhoeverListens) {
     commit("a", "");
     send("a", "job.default");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(LiveWorkerOnlyTest, IsPutToTheTestWhereSomebodyIsDead) {
@@ -130,11 +116,11 @@ TEST_F(LiveWorkerOnlyTest, IsPutToTheTestWhereSomebodyIsDead) {
     hear("other");
     now += 10s;
     commit("a", "w");  // and taken back
-    EXPECT_EQ(oracle.exercised(), 1U);
+    EXPECT_EQ(times_exercised(), 1U);
     hear("w");
     dispatch("b");
-    EXPECT_EQ(oracle.exercised(), 2U) << "the choice could have fallen on the other";
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_EQ(times_exercised(), 2U) << "the choice could have fallen on the other";
+    EXPECT_THAT(found, IsEmpty());
 }
 
 }  // namespace

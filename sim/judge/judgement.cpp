@@ -1,0 +1,47 @@
+#include "sim/judge/judgement.h"
+
+namespace lockstep::sim {
+
+class Judgement::Opinion final : public Verdict {
+public:
+    Opinion(Findings& findings, Standing& standing, const Observed& observed)
+        : findings_(findings), standing_(standing), observed_(observed) {}
+
+private:
+    [[nodiscard]] std::string_view job() const { return observed_.job == nullptr ? "" : observed_.job->name; }
+    void count_exercised() override {
+        ++standing_.exercised;
+        if (!standing_.is_on_trial) findings_.exercised_by(job());
+    }
+    void violated(EventNumber because, std::string detail) override {
+        if (standing_.first_violation == 0) standing_.first_violation = observed_.event;
+        if (standing_.is_on_trial) return;
+        findings_.violated_at(observed_.event, standing_.invariant, observed_.node, job(), std::move(detail), because);
+    }
+
+    Findings& findings_;
+    Standing& standing_;
+    const Observed& observed_;
+};
+
+Judgement::Judgement(Findings& findings) : findings_(findings), model_(findings, *this) {}
+
+void Judgement::add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables, bool is_on_trial) {
+    rules_.begin(standings_.emplace_back(Standing{.invariant = invariant, .is_on_trial = is_on_trial}));
+    make(rules_, tunables);
+}
+
+void Judgement::on_facts(std::span<const Fact> facts) {
+    for (const Fact& fact : facts) {
+        std::visit(
+            [this]<class Happened>(const Happened& happened) {
+                for (const auto& [standing, rule] : rules_.of<Happened>()) {
+                    Opinion opinion(findings_, *standing, happened);
+                    rule(happened, model_, opinion);
+                }
+            },
+            fact);
+    }
+}
+
+}  // namespace lockstep::sim

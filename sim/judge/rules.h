@@ -1,0 +1,107 @@
+// How a rule is written.
+//
+// A rule is a free function of a fact (sim/model/facts.h), the model (sim/model/model.h) and a verdict. It sees the model as the command
+// left it; the fact says what was before. A rule may own a small state, which a run makes anew: a lambda that captures it.
+//
+//     void within_the_tenants_limit(const StateChanged& change, const Model& model, Verdict& verdict) {
+//         if (change.to != State::scheduled) return;        // not its business
+//         verdict.exercised(...);                           // the invariant could have been broken here
+//         verdict.require(others < limit, because, "scheduled while {} of at most {} ...", others, limit);
+//     }
+//     void tenant_limit(Rules& rules, const engine::Tunables& tunables) { rules.add(within_the_tenants_limit); }
+//
+// 1. One file of sim/rules/ per invariant, its factory in sim/rules/rules.h and in the table of sim/oracles/invariants.cpp.
+// 2. A rule compares. What the documents allow next is a function of sim/spec/, which cites its paragraph; what can be known from
+//    outside is a member of the model. A rule that keeps what another one could need belongs into the model.
+// 3. Where data is lost, the model follows what Redis has kept, so that a rule has no case for it.
+// 4. `require` is called where the rule applies, held or not; the message says what was observed and what is allowed. `because` is
+//    the earlier event that makes the present one wrong, or 0.
+// 5. A table entry that has both an oracle and a rule is judged by the oracle, and the rule runs beside it
+//    (sim/judge/judges_agree_test.cpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "engine/config/tunables.h"
+#include "sim/model/model.h"
+
+namespace lockstep::sim {
+
+/// What a rule has to say about the fact that it is shown.
+class Verdict {
+public:
+    virtual ~Verdict() = default;
+    /// The invariant could have been broken here: a run in which it never could proves nothing about it.
+    void exercised(bool when = true) {
+        if (when) count_exercised();
+    }
+    /// A violation unless `holds`.
+    template <class... Arguments>
+    void require(bool holds, EventNumber because, fmt::format_string<Arguments...> message, Arguments&&... arguments) {
+        if (!holds) violated(because, fmt::format(message, std::forward<Arguments>(arguments)...));
+    }
+
+protected:
+    virtual void count_exercised() = 0;
+    virtual void violated(EventNumber because, std::string detail) = 0;
+};
+
+/// One invariant in one run, and what came of it so far.
+struct Standing {
+    std::string_view invariant;
+    bool is_on_trial = false;  // beside an oracle of the same name: it reports nothing
+    std::uint64_t exercised = 0;
+    EventNumber first_violation = 0;  // 0: none
+};
+
+/// The rules of a run, by the facts that they want.
+class Rules {
+public:
+    template <class Happened>
+    struct Entry {
+        Standing* standing;
+        std::function<void(const Happened&, const Model&, Verdict&)> rule;
+    };
+
+    /// What is added from here on judges this invariant. It outlives the rules.
+    void begin(Standing& standing) { standing_ = &standing; }
+    /// A function, or a lambda, whose first parameter says which fact it wants.
+    template <class Function>
+    void add(Function rule) {
+        add_rule(std::function(std::move(rule)));
+    }
+    template <class Happened>
+    [[nodiscard]] const std::vector<Entry<Happened>>& of() const {
+        return std::get<std::vector<Entry<Happened>>>(entries_);
+    }
+
+private:
+    template <class>
+    struct ByFact;
+    template <class... Happened>
+    struct ByFact<std::variant<Happened...>> {
+        using Entries = std::tuple<std::vector<Entry<Happened>>...>;
+    };
+
+    template <class Happened>
+    void add_rule(std::function<void(const Happened&, const Model&, Verdict&)> rule) {
+        std::get<std::vector<Entry<Happened>>>(entries_).push_back({standing_, std::move(rule)});
+    }
+
+    Standing* standing_ = nullptr;
+    ByFact<Fact>::Entries entries_;
+};
+
+/// Makes the rules of an invariant anew for a run. The tunables outlive them.
+using RuleFactory = void (*)(Rules& rules, const engine::Tunables& tunables);
+
+}  // namespace lockstep::sim

@@ -1,0 +1,70 @@
+// What an outside observer knows of a job, a tenant and a worker. Only the model changes it; addresses are stable for a run.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sim/model/results.h"
+#include "sim/model/state.h"
+#include "sim/model/state_reads.h"
+
+namespace lockstep::sim {
+
+struct Tenant {
+    int active = 0;                  // SCHEDULED, DISPATCHED or RUNNING, without jobs that Redis has lost in part
+    int waiting = 0;                 // PENDING, likewise
+    EventNumber last_activated = 0;  // when a job took a slot last
+};
+
+/// To which worker a job is sent out, as Redis has it.
+struct Dispatch {
+    WorkerNumber worker = 0;  // 0: not named
+    bool out = false;         // DISPATCHED or RUNNING
+    EventNumber since = 0;    // the last change of the two
+};
+
+/// A commit that names a worker, on its way to a publish.
+struct Commit {
+    fakes::NodeId replica;
+    bool is_answered = false;
+    Time answered_at{};
+};
+
+/// The first final state, until Redis has lost it.
+struct End {
+    State state = State::absent;
+    EventNumber event = 0;
+};
+
+struct Job {
+    fakes::JobNumber number = 0;
+    std::string_view name;
+    Tenant* tenant = nullptr;
+    bool is_gate = false;
+
+    State in_hash = State::absent;    // the field `state` of its hash
+    State in_mirror = State::absent;  // the text under its state key
+    EventNumber changed = 0;          // when the field was written last
+    End end;
+    bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records
+
+    std::int64_t tenant_limit = 0;  // that policy gave with its last answer; 0: none
+    EventNumber lock_taken = 0;
+    Dispatch dispatch;
+    std::vector<Commit> commits;
+    WorkerResults results;
+    StateReads reads;
+
+    /// What every reader of the two takes for the state (redis-schema.md 3.1).
+    [[nodiscard]] State state() const { return in_hash == State::absent ? in_mirror : in_hash; }
+};
+
+/// What one replica knows of one worker.
+struct Liveness {
+    Since heard;  // a sound heartbeat or a handshake; event 0: never
+    Since named;  // in a snapshot that the replica read, likewise
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,124 @@
+// What an outside observer knows of the cluster, and the only part of the judge that reads events and the keyspace. It turns both into
+// facts and hands these to its listener: the facts of one command or script together, after it, and any other at once.
+//
+// 1. Jobs, workers and tenants are numbers or stable addresses; a name is looked up once for each key or event.
+// 2. The model is that of the servers: what Redis has, what the streams hold, what each replica was sent. It knows nothing of
+//    scripts, and nothing of settings; rules apply those.
+// 3. Where data is lost, the model follows what Redis has kept.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fakes/redis/observer.h"
+#include "sim/model/facts.h"
+#include "sim/model/names.h"
+#include "sim/world/trace.h"
+
+namespace lockstep::sim {
+
+class FactListener {
+public:
+    virtual ~FactListener() = default;
+    /// Valid during the call.
+    virtual void on_facts(std::span<const Fact> facts) = 0;
+};
+
+class Model final : public EventObserver, public fakes::redis::KeyspaceObserver {
+public:
+    static constexpr fakes::EventKinds kWanted{
+        fakes::EventKind::publish,       fakes::EventKind::ack,           fakes::EventKind::nak,
+        fakes::EventKind::term,          fakes::EventKind::redis,         fakes::EventKind::kernel_check,
+        fakes::EventKind::stored,        fakes::EventKind::deliver,       fakes::EventKind::core_deliver,
+        fakes::EventKind::lock_acquired, fakes::EventKind::lock_released, fakes::EventKind::lock_renewed,
+        fakes::EventKind::node_down,     fakes::EventKind::fault};
+
+    /// Both outlive the model.
+    Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
+
+    [[nodiscard]] const std::deque<Job>& jobs() const { return jobs_; }
+    /// Jobs of the tenant that take a slot, without `except`.
+    [[nodiscard]] static int active(const Tenant& tenant, const Job& except) {
+        return tenant.active - (counts_as_active(except) ? 1 : 0);
+    }
+    [[nodiscard]] std::string_view name_of(WorkerNumber worker) const { return worker_names_.name_of(worker); }
+    /// Null: the replica knows nothing of the worker.
+    [[nodiscard]] const Liveness* liveness(fakes::NodeId replica, WorkerNumber worker) const;
+    /// By worker; of a worker that the replica does not know, both events are 0.
+    [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const;
+    /// A clock of the cluster was set forward or back.
+    [[nodiscard]] bool clocks_jumped() const { return clocks_jumped_; }
+
+    /// Delivers what is still to be delivered, where the end of the last command is not told.
+    void flush();
+
+    void on_event(const fakes::Event& event, Time now) override;
+    void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
+    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void restored(const fakes::redis::Keyspace& now) override;
+
+private:
+    Job& job(std::string_view name);
+    Job& job_of(const fakes::Event& event);
+    /// By job:meta:<job>; remembers the last one, since a script writes many fields of one hash.
+    Job& job_of_hash_key(std::string_view key);
+    Tenant& tenant(std::string_view name);
+    template <class Change>
+    void recount(Job& job, Change change);
+    [[nodiscard]] static bool counts_as_active(const Job& job) { return !job.is_torn && is_active(job.state()); }
+    void enter(fakes::NodeId client, Job& job, std::string_view state);
+    void write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
+                      std::string_view after);
+    void name_worker(Job& job, WorkerNumber worker, EventNumber event);
+    void look_whether_out(Job& job, EventNumber event);
+
+    void on_redis(const fakes::Event& event, Time now);
+    void on_reply(const fakes::Event& event, Time now);
+    void on_lock(const fakes::Event& event);
+    void on_publish(const fakes::Event& event);
+    void on_sign_of_life(const fakes::Event& event, Time now);
+    void on_snapshot(const fakes::Event& event, Time now);
+    void on_policy_answer(const fakes::Event& event);
+    void on_result(const fakes::Event& event, Time now);
+    void on_node_down(fakes::NodeId node);
+    [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
+    Liveness& liveness_of(fakes::NodeId replica, std::string_view worker);
+
+    template <class Happened>
+    Happened& note(Happened fact, fakes::NodeId node, const Job* job, EventNumber event);
+    /// Of a change that has no event of its own: the event that is told next belongs to the same command.
+    [[nodiscard]] EventNumber upcoming() const { return clock_.present() + 1; }
+    void flush_unless_in_command() {
+        if (!in_command_ && !facts_.empty()) flush();
+    }
+
+    EventClock& clock_;
+    FactListener& listener_;
+    std::vector<Fact> facts_;
+    std::vector<Fact> delivering_;
+    bool in_command_ = false;
+
+    NameNumbers job_names_, worker_names_, call_names_;
+    std::deque<Job> jobs_;  // by number - 1
+    std::string last_hash_key_;
+    Job* last_hash_job_ = nullptr;
+    std::vector<Job*> jobs_by_event_number_;
+    std::map<std::string, Tenant, std::less<>> tenants_;
+    std::vector<std::vector<Liveness>> workers_;  // by node, then by worker
+    bool data_lost_ = false;                      // some, at some time
+    bool clocks_jumped_ = false;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,84 @@
+// The rules of one invariant by themselves: events and changes are made by hand, and what the rules find is kept.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fakes/redis/keyspace_events.h"
+#include "sim/judge/judgement.h"
+#include "sim/rules/rules.h"
+
+namespace lockstep::sim::testing {
+
+class RuleTest : public ::testing::Test, private Findings, private fakes::Trace {
+protected:
+    static constexpr fakes::NodeId kReplica{5};
+    static constexpr fakes::NodeId kOther{6};
+
+    explicit RuleTest(RuleFactory make) {
+        keys.add_observer(keyspace_events_);
+        keys.add_observer(judgement_.model());
+        judgement_.add("tested", make, tunables);
+    }
+
+    static fakes::Event event_of(fakes::EventKind kind, std::string_view job, fakes::When when = fakes::When::applied,
+                                 fakes::NodeId node = kReplica) {
+        fakes::Event event;
+        event.kind = kind;
+        event.when = when;
+        event.outcome = fakes::EventOutcome::applied;
+        event.job = job;
+        event.node = node;
+        return event;
+    }
+    void tell(const fakes::Event& event) {
+        ++events_;
+        if (Model::kWanted.contains(event.kind)) judgement_.model().on_event(event, now);
+    }
+    /// A command of its own.
+    void set_field(const std::string& job, std::string_view field, std::string_view value,
+                   fakes::NodeId client = kReplica) {
+        const std::string key = "job:meta:" + job;
+        keys.act_for(client);
+        auto* hash = keys.find(key);
+        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(key), field, value);
+    }
+    /// The hash and the state key.
+    void move(const std::string& job, const std::string& state) {
+        set_field(job, "state", state);
+        keys.set_string("job:state:" + job, state, fakes::redis::kNever);
+    }
+    void evict(const std::string& key) { keys.remove(*keys.find(key), fakes::redis::Removal::evicted); }
+    void evict_all_of(const std::string& job) {
+        evict("job:meta:" + job);
+        evict("job:state:" + job);
+    }
+    [[nodiscard]] std::uint64_t times_exercised() const { return judgement_.standings().front().exercised; }
+    [[nodiscard]] const Model& model() { return judgement_.model(); }
+
+    engine::Tunables tunables;
+    fakes::redis::Keyspace keys;
+    std::vector<std::string> found;  // "job: detail"
+    Time now{std::chrono::seconds{10}};
+
+private:
+    bool emit(const fakes::Event& event) override {
+        tell(event);
+        return true;
+    }
+    void violated_at(EventNumber, std::string_view, fakes::NodeId, std::string_view job, std::string detail,
+                     EventNumber) override {
+        found.push_back(std::string(job) + ": " + detail);
+    }
+    EventNumber present() override { return events_; }
+    [[nodiscard]] const Time& told_at() const override { return now; }
+
+    EventNumber events_ = 0;
+    fakes::redis::KeyspaceEvents keyspace_events_{*this, {}, fakes::redis::default_lock_keys()};
+    Judgement judgement_{*this};
+};
+
+}  // namespace lockstep::sim::testing

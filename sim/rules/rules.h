@@ -1,0 +1,16 @@
+// The factories of all rules: each fills in what judges the invariant of its name. What an invariant says stands above its factory's
+// definition.
+#pragma once
+
+#include "sim/judge/rules.h"
+
+namespace lockstep::sim::rules {
+
+void fail_closed(Rules& rules, const engine::Tunables& tunables);
+void legal_transitions(Rules& rules, const engine::Tunables& tunables);
+void live_worker_only(Rules& rules, const engine::Tunables& tunables);
+void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
+void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
+void tenant_limit(Rules& rules, const engine::Tunables& tunables);
+
+}  // namespace lockstep::sim::rules

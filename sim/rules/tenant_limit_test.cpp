@@ -1,0 +1,51 @@
+// Which jobs take a slot of their tenant where Redis has lost something.
+#include <gmock/gmock.h>
+
+#include "engine/wire/messages.h"
+#include "sim/rules/rule_fixture.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::IsEmpty;
+
+class TenantLimitWithLoss : public testing::RuleTest {
+protected:
+    TenantLimitWithLoss() : RuleTest(rules::tenant_limit) {}
+
+    /// Policy allows the tenant of the job one job at a time.
+    void submit(const std::string& job) {
+        cap::PolicyCheckResponse answer;
+        answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(1);
+        const std::string payload = answer.SerializeAsString();
+        fakes::Event event = event_of(fakes::EventKind::kernel_check, job);
+        event.payload = payload;
+        tell(event);
+        set_field(job, "tenant", "acme");
+        move(job, "PENDING");
+    }
+};
+
+TEST_F(TenantLimitWithLoss, CountsWhatAFailoverHasKept) {
+    submit("a");
+    submit("b");
+    submit("c");
+    move("a", "SCHEDULED");
+    keys.restore([this] { move("a", "PENDING"); });
+    move("b", "SCHEDULED");
+    EXPECT_THAT(found, IsEmpty());
+    move("c", "SCHEDULED");
+    EXPECT_THAT(found, ::testing::SizeIs(1));
+}
+
+TEST_F(TenantLimitWithLoss, DoesNotCountAJobThatIsNotKnownAnyMore) {
+    submit("a");
+    submit("b");
+    move("a", "RUNNING");
+    evict_all_of("a");
+    move("b", "SCHEDULED");
+    EXPECT_THAT(found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
