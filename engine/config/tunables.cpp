@@ -288,6 +288,10 @@ Parsed assign(std::string& target, std::string_view value, const TunableInfo& in
             allowed += fmt::format("{}\"{}\"", allowed.empty() ? "" : " or ", choice);
         return tl::make_unexpected(fmt::format("expected {}, got \"{}\"", allowed, value));
     }
+    // What is chosen from nothing is made of beginnings of keys.
+    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
+    if (!std::ranges::all_of(value, is_printable))
+        return tl::make_unexpected("expected beginnings of keys in printable ASCII, with commas between");
     target = value;
     return {};
 }

@@ -107,7 +107,9 @@ TEST_F(NatsClusterTest, WithoutAQuorumStreamsStandStillAndCoreMessagesPass) {
     server(2).kill();
     NatsPeer peer(server(0).port());
     peer.subscribe("sys.heartbeat");
-    EXPECT_NE(world->ctl({"submit", "--topic", "job.default", "--id", "refused"}).exit_code, 0);
+    const auto told = world->ctl({"submit", "--topic", "job.default", "--id", "refused"});
+    EXPECT_EQ(told.exit_code, 0) << "it is recorded, and a scheduler takes it up from there";
+    EXPECT_THAT(told.text, ::testing::HasSubstr("refused"));
     peer.publish("sys.heartbeat", "passes");
     peer.settle();
     EXPECT_THAT(peer.received(), ::testing::Contains("passes"));

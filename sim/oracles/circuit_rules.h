@@ -24,6 +24,7 @@
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/own_circuits.h"
+#include "sim/oracles/policy_calls.h"
 
 namespace lockstep::sim {
 
@@ -31,7 +32,8 @@ class CircuitRules final : public Oracle {
 public:
     /// Also how late it is, from each event.
     static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
-    CircuitRules(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables), own_(tunables) {}
+    CircuitRules(Judge& judge, const engine::Tunables& tunables)
+        : Oracle(judge), tunables_(tunables), own_(tunables), policy_calls_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "circuit_rules"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;
@@ -75,6 +77,7 @@ private:
 
     const engine::Tunables& tunables_;
     OwnCircuits own_;
+    PolicyCalls policy_calls_;
     bool trip_stands_ = false;  // that of the shared circuit, until it has closed
     bool shared_closed_ = true;
     Phase phase_ = Phase::closed;

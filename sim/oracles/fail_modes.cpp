@@ -74,6 +74,7 @@ void FailModes::on_event(const fakes::Event& event, Time now) {
             }
             break;
         case EventKind::publish: on_publish(event); break;
+        case EventKind::kernel_check: calls_.on_event(event, now); break;
         case EventKind::ack:
             if (event.when == When::before) on_acknowledged(event);
             break;
@@ -230,7 +231,7 @@ void FailModes::settle_input(const Change& change) {
         violated(change.replica, change.job, "it is a gate, and passes though policy has given no answer");
     else if (goes_on && !modes.open)
         violated(change.replica, change.job, "policy has given no answer, the mode is closed, and the job goes on");
-    else if (!goes_on && !modes.closed && !is_of_a_gate)
+    else if (!goes_on && !modes.closed && !is_of_a_gate && !calls_.is_slow_alone(change.replica, change.job))
         violated(change.replica, change.job, "policy has given no answer, the mode is open, and the job is put off");
 }
 

@@ -28,6 +28,7 @@
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/output_scans.h"
+#include "sim/oracles/policy_calls.h"
 #include "sim/oracles/settings_in_force.h"
 
 namespace lockstep::sim {
@@ -39,7 +40,7 @@ public:
         fakes::EventKinds{fakes::EventKind::redis,         fakes::EventKind::lock_acquired,
                           fakes::EventKind::lock_released, fakes::EventKind::output_check,
                           fakes::EventKind::publish,       fakes::EventKind::ack,
-                          fakes::EventKind::node_down};
+                          fakes::EventKind::kernel_check,  fakes::EventKind::node_down};
     FailModes(Judge& judge, const engine::Tunables& tunables, engine::PinnedSettings pinned)
         : Oracle(judge), tunables_(tunables), pinned_(pinned), scans_(tunables, told_at()) {}
     [[nodiscard]] std::string_view invariant() const override { return "fail_modes"; }
@@ -108,6 +109,7 @@ private:
     std::map<Place, Time> begun_;                // when each took the job's lock, also who has gone down since
     std::vector<Place> released_;                // by the command that is being executed
     std::map<Place, Heard> outputs_;
+    PolicyCalls calls_{tunables_};
     std::map<std::string, bool, std::less<>> gates_;      // jobs whose topic is known: is it a gate's?
     std::map<std::string, Time, std::less<>> succeeded_;  // when each came to wait for the scan of its output
     const Time& now_ = told_at();

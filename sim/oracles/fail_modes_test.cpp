@@ -114,6 +114,32 @@ TEST_F(FailModesTest, OpenPutsNothingOff) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the mode is open, and the job is put off")));
 }
 
+// D-32
+TEST_F(FailModesTest, AJobThatPolicyTakesTooLongForAloneIsPutOffWhereTheModeIsOpen) {
+    settings(R"("input_fail_mode":"open")");
+    read();
+    const auto check = [this](const std::string& job, fakes::When when, bool answered) {
+        fakes::Event event = testing::event_of(fakes::EventKind::kernel_check, job, when);
+        event.node = kReplica;
+        event.outcome = answered ? fakes::EventOutcome::applied : fakes::EventOutcome::unknown;
+        tell(event);
+    };
+    for (const int others : {10, 9}) {
+        const std::string job = "slow-" + std::to_string(others);
+        take_up(job);
+        check(job, fakes::When::before, false);
+        for (int i = 0; i < others; ++i) {
+            check("other", fakes::When::before, true);
+            check("other", fakes::When::answered, true);
+        }
+        now += 2s;
+        check(job, fakes::When::answered, false);
+        put_off(job);
+        now += 1s;
+    }
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("slow-9: policy has given no answer, the mode is open")));
+}
+
 // A start reads, makes its files known, and reads again; where that finds nothing it begins anew.
 TEST_F(FailModesTest, WhoHasComeUpGoesByNothingThatItHasReadOnce) {
     for (const int reads : {1, 2}) {

@@ -68,6 +68,7 @@ private:
         std::string input;    // the key that it points to; empty = none
         bool stored = false;  // its request is: it points there
         bool policy_refused = false;
+        int unanswered_calls = 0;   // to policy
         bool policy_asked = false;  // for a human
         bool success = false;       // results that have reached a scheduler
         bool told = false;          // a success is in the stream, or was acknowledged by it

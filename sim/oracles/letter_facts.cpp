@@ -23,7 +23,9 @@ constexpr std::string_view kFatal = "JOB_STATUS_FAILED_FATAL";
 constexpr std::array kMeanings{
     CodeMeaning{"safety_denied", kDenied, "DENIED"},
     CodeMeaning{"safety_unknown", kDenied, "DENIED"},
+    CodeMeaning{"safety_timeout", kDenied, "DENIED"},
     CodeMeaning{"input_unreadable", kDenied, "DENIED"},
+    CodeMeaning{"invalid_result_pointer", kFailed, "FAILED"},
     CodeMeaning{"invalid_request", kFailed, "FAILED"},
     CodeMeaning{"request_missing", kFailed, "FAILED"},
     CodeMeaning{"max_scheduling_retries", kFailed, "FAILED"},

@@ -590,8 +590,9 @@ void RecordsTrue::judge_decision(const Change& change, const Job& job) {
         std::ranges::find(job.hashes, bound_to) == job.hashes.end())
         object(change.job,
                fmt::format("its approval is bound to the hash {}, and none of its stored requests has that", bound_to));
-    const bool own = decision == "UNAVAILABLE" || field("safety_reason") == kApprovalGranted ||
-                     (change.letter && change.letter->code == "input_unreadable");
+    const bool own =
+        decision == "UNAVAILABLE" || field("safety_reason") == kApprovalGranted ||
+        (change.letter && (change.letter->code == "input_unreadable" || change.letter->code == "safety_timeout"));
     if (own) return;
     const bool heard = std::ranges::any_of(job.decisions, [&](const Word& word) {
         // A gate is opened by a human, whatever policy allows.

@@ -25,6 +25,9 @@ constexpr std::string_view kJobLock = "cordum:scheduler:job:";
 
 /// A job whose input is not found is tried again after a fixed time (engine/delivery-semantics.md, "Whose word counts").
 constexpr engine::Duration kInputNotFound = std::chrono::seconds{5};
+/// The same for a job that policy takes too long for, and for no other ("While policy does not answer"): the first time, and the second.
+constexpr engine::Duration kSlowAlone = std::chrono::seconds{5};
+constexpr engine::Duration kSlowAloneAgain = std::chrono::seconds{30};
 
 /// A script's time is that of its beginning, and a real server tells of each of its commands when it comes to it.
 constexpr engine::Duration kClose = std::chrono::seconds{2};
@@ -92,6 +95,7 @@ void RetryBounds::hash_set(fakes::NodeId client, std::string_view key, std::stri
         undecided_.job = *name;
         undecided_.decision = after;
     }
+    if (field == "ls_policy_timeouts") undecided_.timeouts = number_of(after);
     if (field == "state" || field == "attempts") undecided_.tried = true;
     if (field == "ls_last_cause" && !after.empty()) failed_ = *name;
     if (field == "state") {
@@ -162,6 +166,7 @@ void RetryBounds::judge_undecided() {
     const auto is = [delay](engine::Duration due) { return delay > due - kClose && delay < due + kClose; };
     const bool throttled = undecided_.decision == "THROTTLE";
     const engine::Duration due = throttled ? tunables_.safety_throttle_delay : tunables_.safety_unavailable_delay;
+    if ((undecided_.timeouts == 1 && is(kSlowAlone)) || (undecided_.timeouts == 2 && is(kSlowAloneAgain))) return;
     if (is(due) || (!throttled && is(kInputNotFound))) return;
     violated(
         client_, undecided_.job,
@@ -206,7 +211,7 @@ Look RetryBounds::look_at(const Job& job) const {
     const engine::Duration most =
         std::max({tunables_.backoff_max, tunables_.safety_throttle_delay, tunables_.safety_unavailable_delay,
                   tunables_.retry_delay_no_workers, tunables_.retry_delay_publish, tunables_.retry_delay_store,
-                  tunables_.retry_delay_busy, kInputNotFound});
+                  tunables_.retry_delay_busy, kInputNotFound, kSlowAlone, kSlowAloneAgain});
     return {.outcome = Look::Outcome::open, .least = {}, .most = most, .tries = 0, .since = 0};
 }
 

@@ -93,8 +93,9 @@ private:
     /// Likewise: a job about which policy has not decided, and when it is due.
     struct Undecided {
         std::string job, decision;
-        std::int64_t due = 0;  // microseconds of the clock of Redis
-        bool tried = false;    // it goes on all the same, and has failed otherwise
+        std::int64_t due = 0;       // microseconds of the clock of Redis
+        std::int64_t timeouts = 0;  // of calls about this job alone, in a row
+        bool tried = false;         // it goes on all the same, and has failed otherwise
     };
     Undecided undecided_;
     std::int64_t store_now_ms_ = 0;
