@@ -42,8 +42,8 @@ std::vector<const RedisScript*> called_scripts(const StoreScripts& s) {
         &s.bus_guard_enter, &s.time_out,         &s.saga_next,        &s.outbox_page,        &s.circuit_admit,
         &s.circuit_failure, &s.circuit_success,  &s.claim_scans,      &s.repair_dead_letter, &s.take_snapshot_lock,
         &s.write_snapshot,  &s.replace_document, &s.bury_undecodable, &s.undecodable_sums,   &s.tend_tenant,
-        &s.index_page,      &s.hand_on,          &s.tend_capacity,    &s.tend_queue};
-    static_assert(sizeof(StoreScripts) == 31 * sizeof(RedisScript),
+        &s.index_page,      &s.hand_on,          &s.tend_capacity,    &s.tend_queue,         &s.saga_keep};
+    static_assert(sizeof(StoreScripts) == 32 * sizeof(RedisScript),
                   "another script: name it above, or why it is not called");
     return all;
 }
