@@ -87,6 +87,7 @@ TEST_F(Policy, ATripLastsItsFullTimeFromTheLastFailureOn) {
 // D-32: content must neither open the circuit for everybody nor buy its way past policy.
 TEST_F(Policy, AJobThatPolicyTakesTooLongForAloneIsDelayedAndThenDenied) {
     tunables.policy_check_fail_mode = "open";
+    tunables.safety_timeout = 1s;
     crash();
     start();
     kernel.latency = 1s;
@@ -114,6 +115,9 @@ TEST_F(Policy, AJobThatPolicyTakesTooLongForAloneIsDelayedAndThenDenied) {
 }
 
 TEST_F(Policy, ATimeoutCountsOnTheCircuitWhereTooFewOthersWereAnswered) {
+    tunables.safety_timeout = 1s;
+    crash();
+    start();
     kernel.latency = 1s;
     int unanswered = 0;
     kernel.answer = [&unanswered](const cap::PolicyCheckRequest& question) -> ScriptedKernel::Answer {

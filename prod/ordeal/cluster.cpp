@@ -135,7 +135,7 @@ rules:
   - {id: secrets, decision: deny, reason: secrets stay inside, match: {risk_tags: [secrets]}}
   - {id: everyday, decision: allow, match: {topics: ["job.*"]}}
 input_rules:
-  - {id: cards, decision: deny, match: {topics: ["job.hostile"], content_patterns: ["(a+ ?)+!", "([a-z]+[0-9]*)+@"]}}
+  - {id: cards, decision: deny, match: {topics: ["job.hostile"], content_patterns: ["a.*b|a"]}}
 )";
 }
 
@@ -193,7 +193,10 @@ void Cluster::add_replica(const Program::Environment& more) {
                                     {"LOCKSTEP_PUBLISH_SETTLE", "500ms"},
                                     {"LOCKSTEP_PUBLISH_RESEND_LIMIT", "6s"}});
     if (shape_.available && !shape_.lossy) replica.environment["LOCKSTEP_REDIS_REPLICAS"] = "1";
-    if (shape_.attack) replica.environment["LOCKSTEP_ROLE"] = "scheduler,workflow";
+    if (shape_.attack) {
+        replica.environment["LOCKSTEP_ROLE"] = "scheduler,workflow";
+        replica.environment["WORKFLOW_ENGINE_HTTP_ADDR"] = "127.0.0.1:0";
+    }
     for (const auto& [name, value] : more) replica.environment.insert_or_assign(name, value);
     start(replica);
 }

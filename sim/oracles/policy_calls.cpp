@@ -20,7 +20,7 @@ bool PolicyCalls::is_slow_alone(fakes::NodeId replica, std::string_view job) con
     const auto calls = ended_.find(replica);
     if (calls == ended_.end()) return false;
     const auto own = std::ranges::find(calls->second.rbegin(), calls->second.rend(), job, &Call::job);
-    if (own == calls->second.rend() || own->answered || own->ended - own->begun < tunables_.safety_timeout)
+    if (own == calls->second.rend() || own->answered || own->ended - own->begun < tunables_.safety_timeout * 9 / 10)
         return false;
     std::size_t others = 0;
     std::size_t answered = 0;

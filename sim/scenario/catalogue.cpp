@@ -206,6 +206,7 @@ std::span<const std::string> redis_scripts() {
                                                    "repair_dead_letter",
                                                    "replace_document",
                                                    "replay_page",
+                                                   "saga_keep",
                                                    "saga_next",
                                                    "sent_for_run",
                                                    "stale_jobs",
