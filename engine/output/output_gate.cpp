@@ -62,7 +62,7 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
     if (verdict.decision == OutputDecision::redact && verdict.redacted_ptr.empty())
         verdict = co_await redact(std::move(verdict), result, *passage.to_scan);
     count_verdict(context_, verdict, facts.topic);
-    // What is withheld needs no scan, what was redacted has had it, and what lies elsewhere nobody here reads.
+    // What is withheld needs no scan, what was redacted has had it, and what lies elsewhere is not read here.
     if (verdict.decision != OutputDecision::allow || wire::leads_elsewhere(result.result_ptr()))
         passage.to_scan = nullptr;
     passage.verdict = std::move(verdict);

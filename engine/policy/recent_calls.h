@@ -30,7 +30,7 @@ public:
     }
 
 private:
-    /// Of more than these nobody learns anything more.
+    /// As many as are ever in flight in the span of one call, about.
     static constexpr std::size_t kRemembered = 200;
     static constexpr std::size_t kLeastOthers = 10;
     struct Call {

@@ -11,7 +11,7 @@
 namespace lockstep::engine {
 
 /// Whether a job of `tenant` may have its input or output where the pointer leads: to the data of its own, of another job of its
-/// tenant or of one that nobody has recorded, to a key with one of `pointer_prefixes`, or to none. Asks Redis only about other jobs.
+/// tenant or of one without a record, to a key with one of `pointer_prefixes`, or to none. Asks Redis only about other jobs.
 [[nodiscard]] Task<Outcome<bool>> may_point(Replica& replica, std::string pointer, JobId job, std::string tenant);
 
 /// What is said of a pointer that may not lead where it does.

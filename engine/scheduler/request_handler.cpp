@@ -7,15 +7,12 @@
 #include "engine/runtime/invariant.h"
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
-#include "engine/scheduler/pointers.h"
-#include "engine/store/delays.h"
 #include "engine/store/lock_wait.h"
 #include "engine/wire/grant.h"
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
-#include "engine/wire/pointer.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
@@ -28,12 +25,8 @@ namespace {
 /// A delivery that comes this much before its job is due counts as on time: two servers measured the delay.
 constexpr Duration kDueSoon = std::chrono::milliseconds{20};
 
-/// How often a job whose input is not found is tried again before it is denied: over fifteen seconds in all, in which whoever
-/// stores the input after the job has time to do so (D-09).
-constexpr std::int64_t kInputTries = 3;
 /// Between the calls about a job that policy takes too long for; after the call behind the last one it is denied.
 constexpr std::array<Duration, 2> kDelaysOfTimeouts{std::chrono::seconds{5}, std::chrono::seconds{30}};
-static_assert(kInputTries * kInputRetryDelay >= std::chrono::seconds{15});
 
 /// Equal but for fields that the JSON form cannot carry.
 bool same_request(const cap::JobRequest& stored, cap::JobRequest offered) {
@@ -224,21 +217,6 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Take
     co_return std::optional<SafetyDecision>(std::move(decision));
 }
 
-Task<std::optional<bool>> RequestHandler::stands_for_input(const Taken& job, Grant& grant) {
-    auto input = co_await replica_.policy.input_hash(job.request.context_ptr());
-    if (!input) co_return std::nullopt;
-    // What is gone has not been exchanged (D-09).
-    const bool same = grant.input_hash.empty() || *input == kNoInputFound || grant.input_hash == *input;
-    if (!same) {
-        replica_.ports.log.reached("input_changed_after_approval");
-        replica_.ports.log.event(LogLevel::warn, "approval set aside: the job's input is not the one that was approved",
-                                 {{"job_id", job.request.job_id()}});
-    }
-    // A gateway has asked, and has not written down about what: from here on this is it.
-    if (grant.input_hash.empty()) grant.decision->input_hash = std::move(*input);
-    co_return same;
-}
-
 std::optional<SafetyDecision> RequestHandler::kept_answer(Taken& job) {
     if (job.facts.place != PlaceInLine::woken) return std::nullopt;
     const MonoTime not_before = replica_.ports.clock.monotonic() - replica_.tunables.policy_answer_max_age;
@@ -326,40 +304,6 @@ Task<Disposition> RequestHandler::postpone(JobLease& lease, const SafetyDecision
     if (!noted.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
     if (noted.value().kind != Committed::Kind::ok) co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     co_return Disposition::postponed(delay);
-}
-
-Task<std::optional<Disposition>> RequestHandler::hold_for_input(JobLease& lease, const Taken& job,
-                                                                SafetyDecision& decision) {
-    if (!replica_.mechanisms.on(Mechanism::input_seen)) decision.input = InputSeen::yes;
-    const bool missing = decision.input == InputSeen::missing;
-    const bool no_answer = decision.decision == Decision::unavailable || decision.decision == Decision::throttle;
-    // A denial stands, whatever more there would have been to see; without an answer nothing was let through.
-    if (decision.input == InputSeen::yes || no_answer || decision.decision == Decision::deny) co_return std::nullopt;
-    if (replica_.tunables.policy_check_fail_mode == "open") {
-        replica_.ports.log.reached("input_passed_unseen");
-        replica_.ports.metrics.add(Metric::input_unread, {job.request.topic()});
-        replica_.ports.log.event(LogLevel::warn, "input policy fail-open: the job's input could not be read",
-                                 {{"job_id", lease.job()}, {"context_ptr", job.request.context_ptr()}});
-        co_return std::nullopt;
-    }
-    replica_.ports.log.reached("input_unseen");
-    // The question that was raised stands.
-    if (job.facts.state == JobState::approval_required) {
-        if (missing) co_return Disposition::nothing_to_do();
-        co_return Disposition::hand_back(replica_.tunables.safety_unavailable_delay);
-    }
-    if (missing && job.facts.input_misses >= kInputTries) {
-        const std::string reason = fmt::format("policy has to see the job's input, and nothing can be read at {}",
-                                               wire::key_of_pointer(job.request.context_ptr()));
-        const SafetyDecision denial(Decision::deny, reason);
-        DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_DENIED, reason, "input_unreadable"};
-        co_return co_await end_job(lease, JobState::denied, std::move(letter), &denial);
-    }
-    const SafetyDecision none(Decision::unavailable,
-                              missing ? "the job's input was not found" : "the job's input could not be read");
-    if (missing)
-        co_return co_await postpone(lease, none, kInputRetryDelay, {kFieldInputMisses, job.facts.input_misses + 1});
-    co_return co_await postpone(lease, none, replica_.tunables.safety_unavailable_delay);
 }
 
 Task<Disposition> RequestHandler::unavailable(JobLease& lease, Taken job, SafetyDecision decision) {
@@ -468,18 +412,6 @@ Task<std::optional<Disposition>> RequestHandler::record_stored_limits(JobLease& 
         case Committed::Kind::ok: break;
     }
     co_return std::nullopt;
-}
-
-Task<std::optional<Disposition>> RequestHandler::refuse_foreign_input(JobLease& lease, const Taken& job) {
-    const std::string& pointer = job.request.context_ptr();
-    const auto may = co_await may_point(replica_, pointer, lease.job(), std::string(wire::tenant_of(job.request)));
-    if (!may.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
-    if (may.value()) co_return std::nullopt;
-    replica_.ports.log.reached("pointer_refused");
-    replica_.ports.metrics.add(Metric::validation_rejections);
-    DeadLetter letter{lease.job().text(), job.request.topic(), cap::JOB_STATUS_FAILED,
-                      fmt::format("context_ptr {}: {}", pointer, kMayNotPoint), "invalid_request"};
-    co_return co_await end_job(lease, JobState::failed, std::move(letter), nullptr);
 }
 
 Disposition RequestHandler::drop(const cap::JobRequest& request, std::string_view reason) {

@@ -203,7 +203,7 @@ public:
 
     /// Empty when there is none.
     [[nodiscard]] Task<Outcome<std::string>> stored_request(JobId job);
-    /// Whose the record says that the job is; empty: nobody has recorded it.
+    /// The tenant of the job as its record has it; empty: there is no record.
     [[nodiscard]] Task<Outcome<std::string>> tenant_of(JobId job);
     /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself. REQUIRES: a limit.
     [[nodiscard]] Task<Outcome<bool>> tenant_is_full(JobId job, std::int64_t limit);

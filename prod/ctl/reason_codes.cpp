@@ -42,7 +42,8 @@ constexpr auto kCodes = std::to_array<ReasonCode>({
     {"invalid_request",
      "The stored request breaks a rule for submissions, names two tenants, or points to data that is not its tenant's "
      "to have.",
-     "The reason says which. Correct whoever writes requests: `tenant_id` of the job and of its metadata are the same, "
+     "The reason says which. Correct the program that writes requests: `tenant_id` of the job and of its metadata are "
+     "the same, "
      "and `context_ptr` "
      "leads to data of that tenant's jobs or to a key that `LOCKSTEP_POINTER_PREFIXES` allows. Submit the job again "
      "under another id."},

@@ -38,7 +38,7 @@ struct Character {
     return {bytes, point, is_hidden(point)};
 }
 
-/// With `\uXXXX` in the place of each, as JSON writes them; line feeds stay. Of a JSON text it is the same document.
+/// With `\u` and four hexadecimal digits in the place of each, as JSON writes them; line feeds stay. Of a JSON text it is the same document.
 [[nodiscard]] inline std::string escape_hidden(std::string text) {
     const auto plain = [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n'; };
     if (std::ranges::all_of(text, plain)) return text;
