@@ -155,6 +155,28 @@ TEST_F(CapacityTest, ANewJobDoesNotOvertakeOneThatWaits) {
     EXPECT_EQ(state("j3"), "PENDING");
 }
 
+TEST_F(CapacityTest, AJobWhoseTurnRanOutWhileItWasTriedDoesNotWaitForItself) {
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    bool ticked = false;
+    on_script(scripts.commit, [&] {
+        // Another replica's tick comes before the commit of j2.
+        if (!ticked && *run({"ZREM", "lockstep:capacity:woken", "j2"}).integer() == 1) {
+            ticked = true;
+            run({"HDEL", "job:meta:j2", "ls_handed"});
+            run({"LREM", kSlots, "0", "j2"});
+            run({"ZADD", "lockstep:capacity:jobs:1;7:default.acme", "1", "j2"});
+            run({"ZADD", "lockstep:capacity:turns:1;7:default.", "1", "acme"});
+        }
+        return CallFault::none;
+    });
+    bus.state.connected = false;  // no tick of this one
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("j2"), "RUNNING");
+    EXPECT_EQ(*run({"EXISTS", kWaiting, "lockstep:capacity:turns:1;7:default."}).integer(), 0);
+}
+
 TEST_F(CapacityTest, ATickFindsASlotThatOnlyAHeartbeatTellsOf) {
     start_with(2);
     report(2);  // jobs of somebody else

@@ -36,6 +36,14 @@ if not args.unfenced and redis.call('GET', lock) ~= args.token then
   return {'lost', from, attempts, dispatch}
 end
 
+-- Whether others wait in the queue that the job would go past. It may stand there itself, where its turn ran out while it was tried.
+local function do_others_wait(queue)
+  local tenants = redis.call('ZCARD', capacity_key('turns', queue))
+  if facts.ls_queue ~= queue or tenants ~= 1 then return tenants > 0 end
+  local jobs = capacity_key('jobs', queue .. named_tenant(tenant))
+  return not redis.call('ZSCORE', jobs, job) or redis.call('ZCARD', jobs) > 1
+end
+
 local states = {}
 for state in string.gmatch(args.walk or '', '[^,]+') do states[#states + 1] = state end
 local wrong_source = #states > 0 and not string.find(args.sources, ',' .. from .. ',', 1, true)
@@ -83,7 +91,7 @@ if limit and limit ~= '0' then
 end
 local length = 0
 if args.worker and facts.ls_handed ~= args.worker then
-  if args.turns_of and not facts.ls_handed and redis.call('EXISTS', capacity_key('turns', args.turns_of)) == 1 then
+  if args.turns_of and not facts.ls_handed and do_others_wait(args.turns_of) then
     return {'refused', from, attempts, dispatch, 'others_wait', '', woken_jobs, at, {}, freed_workers}
   end
   local got = true
