@@ -160,7 +160,9 @@ TEST_F(CapacityTest, AJobWhoseTurnRanOutWhileItWasTriedDoesNotWaitForItself) {
     submit("j1");
     submit("j2");
     bool ticked = false;
+    int commits = 0;
     on_script(scripts.commit, [&] {
+        if (ticked) ++commits;
         // Another replica's tick comes before the commit of j2.
         if (!ticked && *run({"ZREM", "lockstep:capacity:woken", "j2"}).integer() == 1) {
             ticked = true;
@@ -174,6 +176,7 @@ TEST_F(CapacityTest, AJobWhoseTurnRanOutWhileItWasTriedDoesNotWaitForItself) {
     bus.state.connected = false;  // no tick of this one
     result("j1", cap::JOB_STATUS_SUCCEEDED);
     EXPECT_EQ(state("j2"), "RUNNING");
+    EXPECT_EQ(commits, 1) << "that it runs, after the one that sends it; it has not gone back into its queue in between";
     EXPECT_EQ(*run({"EXISTS", kWaiting, "lockstep:capacity:turns:1;7:default."}).integer(), 0);
 }
 
