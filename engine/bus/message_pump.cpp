@@ -134,8 +134,8 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
     }
     if (delivery.delivery_count() >= burial_start()) co_return co_await bury_spent(delivery);
     const JobId whose = job_of(*packet);
-    JobCrowd::Place place;
-    if (!whose.empty()) place = crowd_.enter(whose);
+    Crowd::Place place;
+    if (!whose.empty()) place = crowd_.enter(whose.text());
     if (!whose.empty() && !place) {
         packet->Clear();  // decoded again when its turn has come: who stands costs no more than what was delivered
         place = co_await join_crowd(whose, delivery, slot);
@@ -181,17 +181,17 @@ Task<bool> MessagePump::is_its_own(CarriedDelivery& delivery) {
     co_return compare(stored, delivery) == AsStored::same;
 }
 
-Task<JobCrowd::Place> MessagePump::join_crowd(JobId job, const Delivery& delivery, Semaphore::Permit& slot) {
+Task<Crowd::Place> MessagePump::join_crowd(JobId job, const Delivery& delivery, Semaphore::Permit& slot) {
     slot.release();
     context_.ports.log.reached("job_crowded");
-    JobCrowd::Place place = co_await crowd_.wait(std::move(job), context_.ports.clock.in(context_.tunables.lock_wait));
+    Crowd::Place place = co_await crowd_.wait(job.text(), context_.ports.clock.in(context_.tunables.lock_wait));
     if (!place) {
         context_.ports.metrics.add(Metric::crowded_job_handed_back, {delivery.subject()});
         co_return place;
     }
     slot = co_await slots_.acquire();
     // What is handed back to stop comes again elsewhere.
-    if (context_.stopping && !is_last_chance(delivery)) co_return JobCrowd::Place{};
+    if (context_.stopping && !is_last_chance(delivery)) co_return Crowd::Place{};
     co_return place;
 }
 

@@ -13,10 +13,10 @@
 #include "engine/bus/byte_window.h"
 #include "engine/bus/carried_delivery.h"
 #include "engine/bus/disposition.h"
-#include "engine/bus/job_crowd.h"
 #include "engine/bus/processed_guard.h"
 #include "engine/config/context.h"
 #include "engine/ports/bus.h"
+#include "engine/runtime/crowd.h"
 #include "engine/runtime/scope.h"
 #include "engine/runtime/wait.h"
 #include "engine/store/dead_letter_store.h"
@@ -78,8 +78,8 @@ private:
     [[nodiscard]] Task<std::optional<Disposition>> attempt(CarriedDelivery& delivery);
     /// A place among those that are handled of this job. While there is none, the slot is given back and the message stays as
     /// it came. No place when that lasts for too long, or the scheduler stops.
-    [[nodiscard, gnu::noinline]] Task<JobCrowd::Place> join_crowd(JobId job, const Delivery& delivery,
-                                                                  Semaphore::Permit& slot);
+    [[nodiscard, gnu::noinline]] Task<Crowd::Place> join_crowd(JobId job, const Delivery& delivery,
+                                                               Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
     [[nodiscard]] Task<std::optional<Disposition>> settle(CarriedDelivery& delivery, MessageMarks* marks,
                                                           Disposition disposition, JobId job);
@@ -128,7 +128,7 @@ private:
     ParkedJobs* const parked_;
     ByteWindow* const window_;
     Semaphore slots_;
-    JobCrowd crowd_;
+    Crowd crowd_;
     WaitQueue waits_;                             // of what is tried again where it is
     std::multiset<MonoTime> waiting_until_;       // of messages handed back: when each comes again
     std::map<std::uint64_t, Delivery*> in_hand_;  // every delivery without a disposition, by order of arrival

@@ -22,6 +22,13 @@ constexpr std::size_t kInputBytesMax = 2'097'152;
 constexpr Duration kInputTimeout = std::chrono::seconds{1};
 static_assert(kInputTimeout + kDefaultTunables.safety_timeout <= std::chrono::seconds{3});
 
+/// Up to here an input costs no more than the question. Each byte beyond is read, sent and judged, which takes the store and policy up to
+/// some thousand times as long as any other question: one tenant's large inputs must not be what others wait for.
+constexpr std::size_t kSmallInput = 65'536;
+/// Of one tenant in one replica. What stands keeps one of the places for messages in hand.
+constexpr std::size_t kLargeAtOnce = 2, kLargeStanding = 32;
+constexpr Duration kLargePatience = std::chrono::seconds{5};
+
 cap::PolicyCheckRequest question_about(const cap::JobRequest& request) {
     cap::PolicyCheckRequest question;
     question.set_job_id(request.job_id());
@@ -56,15 +63,28 @@ PolicyClient::PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log,
       clock_(clock),
       log_(log),
       tunables_(tunables),
-      circuit_(CircuitBreaker::Service::input, redis, clock, log, tunables, scripts, mechanisms) {}
+      circuit_(CircuitBreaker::Service::input, redis, clock, log, tunables, scripts, mechanisms),
+      large_inputs_(kLargeAtOnce, kLargeStanding) {}
 
 Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse) {
     std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(request.job_id(), std::move(glimpse));
     if (!leave) co_return SafetyDecision(Decision::unavailable, "safety kernel circuit open");
     cap::PolicyCheckRequest question = question_about(request);
     Input input;
+    Crowd::Place place;  // until policy has answered
     if (const std::string key(wire::key_of_pointer(request.context_ptr())); !key.empty()) {
-        input = co_await load_input(key, clock_.in(kInputTimeout));
+        input = co_await load_input(key, kSmallInput);
+        if (input.bytes.size() >= kSmallInput) {
+            input = {};
+            place = co_await large_inputs_.wait(question.tenant(), clock_.in(kLargePatience));
+            // A probe has to say how it went.
+            if (!place && !leave->is_probe()) {
+                SafetyDecision none(Decision::unavailable, "too many large inputs of the tenant are being judged");
+                none.crowded_out = true;
+                co_return none;
+            }
+            input = co_await load_input(key, kInputBytesMax);
+        }
         attach_input(question, request, input.bytes, input.size);
     }
     const MonoTime began = clock_.monotonic();
@@ -103,14 +123,15 @@ std::string PolicyClient::Input::hash() const {
 Task<std::optional<std::string>> PolicyClient::input_hash(std::string context_ptr) {
     const std::string key(wire::key_of_pointer(context_ptr));
     if (key.empty()) co_return std::string{};
-    const Input input = co_await load_input(key, clock_.in(kInputTimeout));
+    const Input input = co_await load_input(key, kInputBytesMax);
     if (input.seen == InputSeen::unread) co_return std::nullopt;
     co_return input.hash();
 }
 
-Task<PolicyClient::Input> PolicyClient::load_input(std::string key, MonoTime deadline) {
+Task<PolicyClient::Input> PolicyClient::load_input(std::string key, std::size_t most) {
+    const MonoTime deadline = clock_.in(kInputTimeout);
     // However large it is: no more of it than policy is shown comes into this process.
-    RedisCommand read{"GETRANGE", key, "0", fmt::format("{}", kInputBytesMax - 1)};
+    RedisCommand read{"GETRANGE", key, "0", fmt::format("{}", most - 1)};
     auto reply = co_await redis_.command(std::move(read), deadline);
     if (!reply.applied()) co_return not_loaded(key, reply.failure().detail);
     std::string bytes(reply.value().text());

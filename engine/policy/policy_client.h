@@ -11,6 +11,7 @@
 #include "engine/ports/kernel.h"
 #include "engine/ports/log.h"
 #include "engine/ports/redis.h"
+#include "engine/runtime/crowd.h"
 #include "engine/runtime/task.h"
 
 namespace lockstep::engine {
@@ -23,7 +24,8 @@ public:
 
     /// One decision; `unavailable` with the reason when there was no answer in time. The job's input, where its context
     /// pointer leads to one, goes with the question within the same time budget; where it cannot be read policy is asked
-    /// without it, and the decision says so. A call that runs out of time while others are answered counts for the job and not for the
+    /// without it, and the decision says so. Of one tenant's inputs above 64 KiB a few are judged at once; where too many or too slow ones
+    /// are before it, nobody is asked (`crowded_out`). A call that runs out of time while others are answered counts for the job and not for the
     /// circuit. Nobody is asked while the circuit is open; whoever has read `circuit_keys` a moment
     /// ago passes on what they said.
     [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request,
@@ -39,7 +41,8 @@ private:
         InputSeen seen = InputSeen::yes;
         [[nodiscard]] std::string hash() const;
     };
-    [[nodiscard, gnu::noinline]] Task<Input> load_input(std::string key, MonoTime deadline);
+    /// The first bytes, `most` at most. Where there are more than the most that policy is shown, `size` is of all.
+    [[nodiscard, gnu::noinline]] Task<Input> load_input(std::string key, std::size_t most);
     [[nodiscard]] Input not_loaded(const std::string& key, const std::string& error) const;
 
     Kernel& kernel_;
@@ -49,6 +52,7 @@ private:
     const Tunables& tunables_;
     CircuitBreaker circuit_;
     RecentCalls recent_;
+    Crowd large_inputs_;  // by tenant
 };
 
 }  // namespace lockstep::engine

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "engine/testing/recorders.h"
 #include "engine/testing/scripted_kernel.h"
 #include "engine/testing/scripted_redis.h"
@@ -64,7 +66,7 @@ TEST_F(PolicyClientTest, TheJobsInputGoesWithTheQuestion) {
     (*request.mutable_labels())["content_type"] = "text/plain";
     input = std::string("\0bytes", 6);
     check();
-    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GETRANGE", "ctx:j1", "0", "2097151"}));
+    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GETRANGE", "ctx:j1", "0", "65535"}));
     EXPECT_EQ(kernel.questions.at(0).input_content(), std::string("\0bytes", 6));
     EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 6);
     EXPECT_EQ(kernel.questions.at(0).input_content_type(), "text/plain");
@@ -73,14 +75,43 @@ TEST_F(PolicyClientTest, TheJobsInputGoesWithTheQuestion) {
 TEST_F(PolicyClientTest, OfALongInputOnlyWhatIsShownIsReadAndItsSizeIsTold) {
     request.set_context_ptr("ctx:j1");
     redis.answer = [](const std::vector<RedisCommand>& commands) {
-        return commands.front().front() == "STRLEN" ? ScriptedRedis::reply(std::int64_t{300'000'000})
-                                                    : ScriptedRedis::reply(std::string(2'097'152, 'x'));
+        const RedisCommand& command = commands.front();
+        return command.front() == "STRLEN" ? ScriptedRedis::reply(std::int64_t{300'000'000})
+                                           : ScriptedRedis::reply(std::string(std::stoul(command.at(3)) + 1, 'x'));
     };
     EXPECT_EQ(check().input, InputSeen::yes);
     EXPECT_EQ(kernel.questions.at(0).input_content().size(), 2'097'152u);
     EXPECT_EQ(kernel.questions.at(0).input_size_bytes(), 300'000'000);
-    const std::vector<RedisCommand> calls{{"GETRANGE", "ctx:j1", "0", "2097151"}, {"STRLEN", "ctx:j1"}};
+    const std::vector<RedisCommand> calls{
+        {"GETRANGE", "ctx:j1", "0", "65535"}, {"GETRANGE", "ctx:j1", "0", "2097151"}, {"STRLEN", "ctx:j1"}};
     EXPECT_EQ(redis.calls(), calls) << "no more is read than is shown";
+}
+
+TEST_F(PolicyClientTest, OfOneTenantsLargeInputsAFewAreJudgedAtOnceAndOthersAreNotHeldUp) {
+    kernel.latency = std::chrono::seconds{1};
+    redis.answer = [](const auto&) { return ScriptedRedis::reply(std::string(70'000, 'x')); };
+    request.set_context_ptr("ctx:j1");
+    request.set_tenant_id("hostile");
+    std::vector<cap::JobRequest> requests(60, request);
+    requests.push_back(request);
+    requests.back().set_tenant_id("honest");
+    int judged = 0, crowded_out = 0;
+    Scope tasks(loop);
+    const auto ask = [&](const cap::JobRequest& one) -> Task<void> {
+        const SafetyDecision decision = co_await client.check(one, CircuitGlimpse{});
+        ++(decision.crowded_out ? crowded_out : judged);
+    };
+    for (const cap::JobRequest& one : requests) tasks.spawn(ask(one));
+    loop.settle();
+    ASSERT_EQ(kernel.questions.size(), 5u) << "four of one tenant, and the other's at once";
+    EXPECT_EQ(kernel.questions.back().tenant(), "honest");
+    EXPECT_EQ(crowded_out, 24) << "behind 32 that stand";
+    loop.run_for(std::chrono::seconds{1});
+    EXPECT_EQ(kernel.questions.size(), 9u) << "the next four";
+    loop.run_for(std::chrono::seconds{10});
+    EXPECT_EQ(kernel.questions.size(), 21u);
+    EXPECT_EQ(judged, 21);
+    EXPECT_EQ(crowded_out, 40) << "whoever has stood for five seconds";
 }
 
 // D-09: policy is asked all the same, for a denial needs no content.
@@ -115,7 +146,7 @@ TEST_F(PolicyClientTest, WhatLiesElsewhereIsNotLookedFor) {
     request.set_context_ptr("ctx:j1");
     input = std::string("x");
     check();
-    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GETRANGE", "ctx:j1", "0", "2097151"}));
+    EXPECT_EQ(redis.calls().at(0), (RedisCommand{"GETRANGE", "ctx:j1", "0", "65535"}));
 }
 
 TEST_F(PolicyClientTest, NoAnswerIsUnavailableWithTheReason) {

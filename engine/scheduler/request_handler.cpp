@@ -214,6 +214,10 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Take
     }
     job.asked = replica_.ports.clock.monotonic();
     SafetyDecision decision = co_await replica_.policy.check(job.request, job.along.circuit(job.facts));
+    if (decision.crowded_out) {
+        disposition = Disposition::postponed(replica_.tunables.safety_throttle_delay);
+        co_return std::nullopt;
+    }
     co_return std::optional<SafetyDecision>(std::move(decision));
 }
 

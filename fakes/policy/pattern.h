@@ -46,9 +46,9 @@ public:
     /// The error says what is wrong and where in the pattern.
     [[nodiscard]] static tl::expected<Pattern, std::string> compile(std::string_view text);
 
-    /// What one question to policy may cost in all, in steps of the matcher: about half a second. Ordinary patterns take a few steps
+    /// What one question to policy may cost in all, in steps of the matcher: about a quarter of a second. Ordinary patterns take a few steps
     /// per byte; one that is written out to thousands of steps, or looks to the end again and again, would take hours.
-    static constexpr std::uint64_t kBudget = 100'000'000;
+    static constexpr std::uint64_t kBudget = 50'000'000;
 
     /// Every match that is not empty, from left to right, not overlapping. Takes what it costs off `budget`; nothing: that was used
     /// up before the end of the content, and nobody knows.

@@ -204,7 +204,10 @@ private:
         return held.empty() ? "" : fmt::format("the lock {}", held.front());
     }
 
-    std::vector<std::string> locks() { return store_.keys("cordum:scheduler:job:*", kNamesMost); }
+    /// Of honest jobs: what attackers have submitted may wait for workers that never come, and is tried again meanwhile.
+    std::vector<std::string> locks() {
+        return store_.keys(fmt::format("cordum:scheduler:job:{}*", job_prefix(options_.seed)), kNamesMost);
+    }
 
     void read_streams() {
         bus_.read(kSysStream, "sys.job.result", [this](const BusClient::Stored& message) {

@@ -70,6 +70,26 @@ void add_open_mode(Dice& dice, Document& scenario) {
                          {"for", "20s"}});
 }
 
+/// Jobs that name what is not theirs as their input.
+void add_foreign_inputs(Dice& dice, Document& scenario) {
+    if (dice.chance(0.5)) config(scenario)["pointer_prefixes"] = dice.word({"art:", "blob:,art:", "res:"});
+    for (int i = dice.between(1, 4); i > 0; --i)
+        add_load(scenario, {{"at", dice.seconds(2, 30)},
+                            {"job",
+                             {{"tenant_id", "mallory"},
+                              {"context_ptr", dice.word({"redis://ctx:job-0", "res:job-0", "redis://job:req:job-0",
+                                                         "blob:x", "art:x", "lockstep:deployment"})}}}});
+}
+
+/// Policy comes to no end about some jobs, and answers about others.
+void add_slow_judgements(Dice& dice, Document& scenario) {
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_fault(scenario, {{"on", {{"event", "kernel_check"}, {"when", "before"}, {"nth", dice.between(1, 12)}}},
+                             {"do", "kernel.latency"},
+                             {"latency", "10s"},
+                             {"for", "10ms"}});
+}
+
 }  // namespace
 
 void forged_word(Dice& dice, Document& scenario) {
@@ -81,7 +101,10 @@ void forged_word(Dice& dice, Document& scenario) {
     add_load(scenario, {{"at", dice.seconds(2, 10)}, {"job", guarded}});
     add_load(scenario,
              {{"at", dice.seconds(1, 5)}, {"job", {{"job_id", "long"}, {"env", {{"SIM_SERVICE_MS", "30000"}}}}}});
-    if (dice.chance(0.3)) add_load(scenario, {{"at", dice.seconds(60, 120)}, {"approve", "guarded"}});
+    // What was approved is no more what the job holds.
+    if (dice.chance(0.3))
+        add_load(scenario, {{"at", dice.seconds(20, 50)}, {"redis", {"SET", "ctx:guarded", "exchanged"}}});
+    if (dice.chance(0.4)) add_load(scenario, {{"at", dice.seconds(60, 120)}, {"approve", "guarded"}});
     for (int i = dice.between(2, 6); i > 0; --i)
         add_load(scenario, {{"at", dice.seconds(1, 40)},
                             {"forge", forged_result(dice)},
@@ -116,6 +139,8 @@ void unseen_inputs(Dice& dice, Document& scenario) {
                              {"rate", dice.share({0.3, 1.0})},
                              {"for", dice.word({"3s", "20s", "40s"})}});
     if (dice.chance(0.4)) add_fault(scenario, {{"at", dice.seconds(2, 30)}, {"do", "redis.evict"}, {"keys", "ctx:*"}});
+    if (dice.chance(0.5)) add_foreign_inputs(dice, scenario);
+    if (dice.chance(0.5)) add_slow_judgements(dice, scenario);
 }
 
 }  // namespace lockstep::sim

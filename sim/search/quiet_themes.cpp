@@ -418,6 +418,14 @@ void afterlives(Dice& dice, Document& scenario) {
                              {"outcome", "not_applied"},
                              {"for", dice.word({"60s", "150s", "240s"})}});
     }
+    // A run's saga outlives the records of its jobs.
+    if (dice.chance(0.6)) {
+        open_travel_agency(scenario["cluster"]);
+        for (int i = dice.between(1, 3); i > 0; --i)
+            workflow_step(scenario, dice.seconds(2, 20), "job.book", fmt::format("trip-{}", i), true);
+        if (dice.chance(0.3)) workflow_step(scenario, dice.seconds(100, 200), "job.fail", "trip-1", false);
+        if (dice.chance(0.5)) add_script_failing_when_called(dice, scenario, "saga_keep");
+    }
     // Somebody else has said before what was wrong with it.
     for (int i = dice.between(0, 3); i > 0; --i) {
         const std::string id = fmt::format("told-of-{}", i);

@@ -157,6 +157,19 @@ void overwrite(Dice& dice, Document& scenario, const std::string& run, const std
     if (dice.chance(0.2)) written({{"cancel", run}}, 5, 60);
 }
 
+/// Somebody's jobs and results under the names of steps that have not begun.
+void squat_on(Dice& dice, Document& scenario, const std::string& run) {
+    const std::string step = fmt::format("{}:s{}@1", run, dice.between(0, 2));
+    if (dice.chance(0.5))
+        add_load(scenario,
+                 {{"at", "1s"}, {"job", {{"job_id", step}, {"tenant_id", "mallory"}, {"topic", "job.default"}}}});
+    else
+        add_load(scenario,
+                 {{"at", dice.seconds(1, 20)},
+                  {"forge",
+                   {{"job_result", {{"job_id", step}, {"worker_id", "w-0"}, {"status", "JOB_STATUS_SUCCEEDED"}}}}}});
+}
+
 void change_limits(Dice& dice, Document& scenario) {
     Document& config = sim::config(scenario);
     if (dice.chance(0.3)) config["run_lock_ttl"] = dice.word({"5s", "10s", "45s"});
@@ -241,6 +254,7 @@ void workflows(Dice& dice, Document& scenario) {
         add_load(scenario, std::move(line));
         decide_about(dice, scenario, run, shape.gates());
         if (dice.chance(0.15)) overwrite(dice, scenario, run, shape.gates());
+        if (dice.chance(0.15)) squat_on(dice, scenario, run);
     }
     disturb_engines(dice, scenario);
 }

@@ -1,4 +1,4 @@
-#include "engine/bus/job_crowd.h"
+#include "engine/runtime/crowd.h"
 
 #include <gtest/gtest.h>
 
@@ -13,11 +13,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class JobCrowdTest : public ::testing::Test {
+class CrowdTest : public ::testing::Test {
 protected:
     /// Stands for `patience`, notes who got a place, and keeps it until the test ends or `leave` is called.
-    Task<void> stand(int who, Duration patience, JobId job = JobId("hot")) {
-        auto place = co_await crowd.wait(std::move(job), loop.monotonic() + patience);
+    Task<void> stand(int who, Duration patience, std::string name = "hot") {
+        auto place = co_await crowd.wait(std::move(name), loop.monotonic() + patience);
         (place ? came_in : sent_off).push_back(who);
         if (place) places.push_back(std::move(place));
     }
@@ -31,30 +31,45 @@ protected:
     }
 
     engine::testing::VirtualLoop loop;
-    JobCrowd crowd{2};
-    std::vector<JobCrowd::Place> places;
+    Crowd crowd{2};
+    std::vector<Crowd::Place> places;
     std::vector<int> came_in, sent_off;
     Scope tasks{loop};
 };
 
-TEST_F(JobCrowdTest, SoManyComeInAndTheNextWhenOneLeavesInTheOrderInWhichTheyCame) {
+TEST_F(CrowdTest, SoManyComeInAndTheNextWhenOneLeavesInTheOrderInWhichTheyCame) {
     for (int who = 1; who <= 4; ++who) spawn(who);
     EXPECT_EQ(came_in, (std::vector{1, 2}));
     leave();
     EXPECT_EQ(came_in, (std::vector{1, 2, 3}));
-    EXPECT_FALSE(crowd.enter(JobId("hot"))) << "somebody stands";
+    EXPECT_FALSE(crowd.enter("hot")) << "somebody stands";
     leave();
     leave();
     EXPECT_EQ(came_in, (std::vector{1, 2, 3, 4}));
-    EXPECT_TRUE(crowd.enter(JobId("hot")));
+    EXPECT_TRUE(crowd.enter("hot"));
 }
 
-TEST_F(JobCrowdTest, OtherJobsAreNotHeldUp) {
+TEST_F(CrowdTest, NobodyStandsBehindTooMany) {
+    Crowd narrow(1, 1);
+    const auto inside = narrow.enter("hot");
+    const auto stand_there = [&](int who) -> Task<void> {
+        const auto place = co_await narrow.wait("hot", loop.monotonic() + 1h);
+        (place ? came_in : sent_off).push_back(who);
+    };
+    tasks.spawn(stand_there(1));
+    tasks.spawn(stand_there(2));
+    loop.settle();
+    EXPECT_EQ(sent_off, (std::vector{2}));
+    EXPECT_TRUE(came_in.empty());
+    tasks.cancel();
+}
+
+TEST_F(CrowdTest, OtherNamesAreNotHeldUp) {
     for (int who = 1; who <= 3; ++who) spawn(who);
-    EXPECT_TRUE(crowd.enter(JobId("another")));
+    EXPECT_TRUE(crowd.enter("another"));
 }
 
-TEST_F(JobCrowdTest, NobodyStandsForLongerThanHeWants) {
+TEST_F(CrowdTest, NobodyStandsForLongerThanHeWants) {
     spawn(1);
     spawn(2);
     spawn(3, 2s);
@@ -62,17 +77,17 @@ TEST_F(JobCrowdTest, NobodyStandsForLongerThanHeWants) {
     EXPECT_EQ(sent_off, (std::vector{3}));
     leave();
     EXPECT_EQ(came_in, (std::vector{1, 2}));
-    EXPECT_TRUE(crowd.enter(JobId("hot")));
+    EXPECT_TRUE(crowd.enter("hot"));
 }
 
-TEST_F(JobCrowdTest, WhoIsSentAwayGoesAtOnce) {
+TEST_F(CrowdTest, WhoIsSentAwayGoesAtOnce) {
     for (int who = 1; who <= 4; ++who) spawn(who);
     crowd.send_away();
     loop.settle();
     EXPECT_EQ(sent_off, (std::vector{3, 4}));
 }
 
-TEST_F(JobCrowdTest, OneThatIsDestroyedWhenItsTurnHasComePassesItOn) {
+TEST_F(CrowdTest, OneThatIsDestroyedWhenItsTurnHasComePassesItOn) {
     spawn(1);
     spawn(2);
     {
