@@ -175,9 +175,6 @@ void ValidRequests::on_ack(const fakes::Event& event) {
 void ValidRequests::must_be_sound(fakes::NodeId node, std::string_view name, std::string_view what) {
     const auto job = jobs_.find(name);
     // What nobody was delivered and nobody stored is for no_duplicate_dispatch and policy_before_dispatch.
-    if (job != jobs_.end() && points_beyond(name, job->second))
-        violated(node, name, fmt::format("{}, and its input would be {}", what, job->second.points_to),
-                 job->second.stored);
     if (job == jobs_.end() || job->second.sound || job->second.rejected == 0) return;
     violated(node, name, fmt::format("{}, and its only submission is to be dropped: {}", what, job->second.why),
              job->second.rejected);
@@ -185,6 +182,11 @@ void ValidRequests::must_be_sound(fakes::NodeId node, std::string_view name, std
 
 void ValidRequests::must_be_stored(const fakes::Event& event) {
     const auto job = jobs_.find(event.job);
+    // Whose input it is is asked once it is stored, like everything that policy is not asked about either.
+    if (job != jobs_.end() && points_beyond(event.job, job->second))
+        violated(event.node, event.job,
+                 fmt::format("its worker is sent it, and its input would be {}", job->second.points_to),
+                 job->second.stored);
     if (job == jobs_.end() || job->second.contents.empty() || event.packet == nullptr) return;
     if (!event.packet->has_job_request()) return;
     if (job->second.contents.size() > 1) exercise();

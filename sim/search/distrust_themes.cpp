@@ -72,7 +72,7 @@ void add_open_mode(Dice& dice, Document& scenario) {
 
 /// Jobs that name what is not theirs as their input.
 void add_foreign_inputs(Dice& dice, Document& scenario) {
-    if (dice.chance(0.5)) config(scenario)["pointer_prefixes"] = dice.word({"art:", "blob:,art:", "res:"});
+    if (dice.chance(0.7)) config(scenario)["pointer_prefixes"] = dice.word({"art:", "blob:,art:", "res:"});
     for (int i = dice.between(1, 4); i > 0; --i)
         add_load(scenario, {{"at", dice.seconds(2, 30)},
                             {"job",
@@ -139,7 +139,7 @@ void unseen_inputs(Dice& dice, Document& scenario) {
                              {"rate", dice.share({0.3, 1.0})},
                              {"for", dice.word({"3s", "20s", "40s"})}});
     if (dice.chance(0.4)) add_fault(scenario, {{"at", dice.seconds(2, 30)}, {"do", "redis.evict"}, {"keys", "ctx:*"}});
-    if (dice.chance(0.5)) add_foreign_inputs(dice, scenario);
+    if (dice.chance(0.7)) add_foreign_inputs(dice, scenario);
     if (dice.chance(0.5)) add_slow_judgements(dice, scenario);
 }
 

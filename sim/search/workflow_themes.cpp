@@ -159,7 +159,7 @@ void overwrite(Dice& dice, Document& scenario, const std::string& run, const std
 
 /// Somebody's jobs and results under the names of steps that have not begun.
 void squat_on(Dice& dice, Document& scenario, const std::string& run) {
-    const std::string step = fmt::format("{}:s{}@1", run, dice.between(0, 2));
+    const std::string step = fmt::format("{}:s{}@1", run, dice.one_of(std::array{0, 0, 1}));
     if (dice.chance(0.5))
         add_load(scenario,
                  {{"at", "1s"}, {"job", {{"job_id", step}, {"tenant_id", "mallory"}, {"topic", "job.default"}}}});
@@ -254,7 +254,7 @@ void workflows(Dice& dice, Document& scenario) {
         add_load(scenario, std::move(line));
         decide_about(dice, scenario, run, shape.gates());
         if (dice.chance(0.15)) overwrite(dice, scenario, run, shape.gates());
-        if (dice.chance(0.15)) squat_on(dice, scenario, run);
+        if (dice.chance(0.3)) squat_on(dice, scenario, run);
     }
     disturb_engines(dice, scenario);
 }
