@@ -184,8 +184,10 @@ void SagaExact::list_removed(fakes::NodeId client, std::string_view key, std::si
 
 void SagaExact::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                             std::int64_t) {
-    // An eviction destroys what was acknowledged, as a failover does.
-    if (why == fakes::redis::Removal::evicted && is_stack(key)) lose_stack(key);
+    // An eviction destroys what was acknowledged, as a failover does. Whether a stack has lived for as long as it is to is for
+    // lifetimes_kept.
+    const bool gone = why == fakes::redis::Removal::evicted || why == fakes::redis::Removal::expired;
+    if (gone && is_stack(key)) lose_stack(key);
     if (const auto empty = lost_stacks_.find(key); empty != lost_stacks_.end()) lost_stacks_.erase(empty);
     if (key.starts_with(kRequestPrefix)) lose_request(key);
 }

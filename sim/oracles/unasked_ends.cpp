@@ -234,6 +234,11 @@ bool UnaskedEnds::given_up_early(const Job& job) const {
 
 std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes::redis::Keyspace& keys) const {
     std::map<std::string, std::string> found;
+    // It is the queue that may have no worker for so long, and others of it may have waited before (D-19, P5).
+    std::int64_t first_without_worker = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [name, job] : jobs_)
+        if (job.letter == "no_workers" && job.before_since != 0)
+            first_without_worker = std::min(first_without_worker, job.before_since);
     for (const auto& [name, job] : jobs_) {
         // One without a letter is for dead_letter_complete.
         if (job.state != "FAILED" || job.by_gateway || job.failure_reported || job.letter.empty()) continue;
@@ -256,12 +261,13 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
         } else if (job.letter == "pool_overloaded" || job.letter == "no_workers") {
             const bool overloaded = job.letter == "pool_overloaded";
             const std::int64_t patience = micros(overloaded ? tunables_.overload_limit : time_of_all_tries(tunables_));
+            const std::int64_t from = overloaded ? job.before_since : first_without_worker;
             const bool known = job.before_since != 0 && job.since != 0 && !clock_set_;
             if (overloaded && patience == 0)
                 found[name] = "its dead letter says pool_overloaded, and it may wait for ever";
-            else if (known && job.since - job.before_since < patience - patience / 16)
+            else if (known && job.since - from < patience - patience / 16)
                 found[name] = fmt::format("its dead letter says {} after {} ms, and it may wait for {} ms", job.letter,
-                                          (job.since - job.before_since) / 1000, patience / 1000);
+                                          (job.since - from) / 1000, patience / 1000);
         } else if (job.letter != "dispatch_failed" && job.letter != "redelivery_dlq_retry" &&
                    job.letter != "invalid_result_pointer") {
             found[name] = fmt::format("its dead letter says {}, and no worker has reported a failure", job.letter);
