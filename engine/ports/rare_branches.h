@@ -39,6 +39,8 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "ended_while_dispatching",
     "fail_open_not_counted",
     "gate_opened",
+    "handled_alone",
+    "handling_set_aside",
     "heartbeat_refused",
     "held_near_delivery_limit",
     "in_flight_mark_left_to_expire",

@@ -72,7 +72,7 @@ Task<void> Rollbacks::keep_recorded() {
 Task<void> Rollbacks::roll_back(SagaName saga, Token token) {
     const Tunables& tunables = context_.tunables;
     Lease lease(leases_.ports(), saga.lock(), std::move(token),
-                {.life = tunables.saga_lock_ttl, .answer_within = tunables.store_op_timeout});
+                {.life = tunables.saga_lock_ttl, .answer_within = tunables.store_op_timeout}, {saga.in_hand(), {}});
     const MonoTime began = context_.ports.clock.monotonic();
     const Duration limit = std::min(tunables.saga_rollback_timeout, tunables.saga_lock_ttl);
     INVARIANT(limit <= lease.terms().life, "saga {} is rolled back for {} ns under a lock of {} ns", saga.text(),
@@ -88,13 +88,27 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits li
     // However long the lock and policy take, one entry is dealt with.
     MonoTime until = limits.of_the_first;
     auto step = co_await sagas_.begin(saga, lease);
+    const LostHandlings lost = step.applied() ? step.value().lost : LostHandlings{};
+    // It takes long, so that only one that is to be alone is in the room.
+    Room::Place place;
+    const bool alone = lost.beside_others >= kLostUntilAlone;
+    if (alone) place = co_await context_.room->enter();
+    const HandlingStart start = co_await start_handling(context_, lease, place, lost);
+    if (start == HandlingStart::not_now) {
+        co_await lease.release();
+        co_return;
+    }
+    // What its last rollbacks were at when they were lost is the first entry.
+    bool is_set_aside = start == HandlingStart::set_aside;
     while (step.applied() && step.value().kind == SagaStep::Kind::entry) {
         const std::string entry = step.value().entry;
-        const auto job = compensation_job(saga, entry);
         DealtWith done{entry, std::nullopt};
         const bool of_others = step.value().of_others;
+        const auto job = is_set_aside ? std::nullopt : compensation_job(saga, entry);
         // What intake refuses would be gone without a trace once it is published.
-        const auto refusal = job ? wire::rejection(*job) : std::optional<std::string>("it cannot be read");
+        const auto refusal = is_set_aside ? letter_of_lost({}, {}, lost).reason
+                             : job        ? wire::rejection(*job)
+                                          : std::optional<std::string>("it cannot be read");
         if (of_others) {
             done.letter = letter_of_others(saga, entry);
         } else if (!refusal) {
@@ -108,6 +122,9 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits li
         step = co_await sagas_.next(saga, lease, std::move(done));
         if (letter && step.applied() && step.value().kind != SagaStep::Kind::lost)
             co_await dead_letters_.announce(*letter);
+        is_set_aside = false;
+        // Whoever waits has its turn between two entries.
+        if (alone) break;
     }
     if (step.applied()) {
         switch (step.value().kind) {

@@ -19,7 +19,10 @@ constexpr std::int64_t kNamesMax = 10'000;
 SagaStep parse_step(const RedisValue& reply) {
     const std::string_view word = reply.at(0).text();
     if (word == "entry" || word == "old")
-        return {SagaStep::Kind::entry, std::string(reply.at(1).text()), word == "old"};
+        return {SagaStep::Kind::entry,
+                std::string(reply.at(1).text()),
+                word == "old",
+                {reply.at(2).integer_or(0), reply.at(3).integer_or(0)}};
     if (word == "over") return {SagaStep::Kind::over};
     if (word == "busy") return {SagaStep::Kind::busy};
     return {SagaStep::Kind::lost};
@@ -124,6 +127,7 @@ Task<Outcome<SagaStep>> SagaStore::step(const SagaName& saga, Lease& lease, std:
         .text("token", lease.token().text())
         .text("step", std::move(step))
         .duration_or_zero("lock_ttl_ms", lease.terms().life)
+        .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl)
         .text("entry", std::move(done.entry));
     if (done.letter)
         arguments.text("dead_letter_id", done.letter->id)
@@ -136,8 +140,9 @@ Task<Outcome<SagaStep>> SagaStore::step(const SagaName& saga, Lease& lease, std:
         arguments.duration_or_zero("others_after_ms", tunables_.saga_entry_max_age);
     if (saga.kind == SagaName::Kind::run)  // what an older version has recorded for it comes next
         arguments.text("next_saga", before.owed_as()).text("next_stack", before.stack());
-    auto reply = co_await redis_.script(scripts_.saga_next, {lease.key(), stack, std::string(saga.owed_in())},
-                                        std::move(arguments).argv(), deadline());
+    auto reply =
+        co_await redis_.script(scripts_.saga_next, {lease.key(), stack, std::string(saga.owed_in()), saga.in_hand()},
+                               std::move(arguments).argv(), deadline());
     if (!reply.applied()) co_return reply.failure_as<SagaStep>();
     SagaStep next = parse_step(reply.value());
     if (!atomic_ && next.kind == SagaStep::Kind::entry) {

@@ -28,6 +28,7 @@
 #include "engine/store/dead_letter.h"
 #include "engine/store/job_store.h"
 #include "engine/store/lease.h"
+#include "engine/store/lost_handlings.h"
 #include "engine/store/scripts.h"
 
 namespace lockstep::engine {
@@ -43,6 +44,7 @@ struct SagaStep {
     Kind kind = Kind::lost;
     std::string entry;
     bool of_others = false;  // the entry is another tenant's, and has stood on the stack for too long
+    LostHandlings lost;      // begin: of this saga's rollbacks
 };
 
 /// An entry that has been dealt with.

@@ -52,6 +52,8 @@ std::string SagaName::lock() const {
     return kind == Kind::run ? fmt::format("lockstep:saga:lock:{}", joined(*this)) : keys::saga_lock(id);
 }
 
+std::string SagaName::in_hand() const { return fmt::format("lockstep:saga:in_hand:{}", text()); }
+
 std::string_view SagaName::owed_in() const { return kind == Kind::shared ? keys::kSagasPending : keys::kSagasOwed; }
 
 std::string SagaName::owed_as() const { return kind == Kind::shared ? id : text(); }

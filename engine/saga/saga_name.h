@@ -29,6 +29,8 @@ struct SagaName {
     // Keys.
     [[nodiscard]] std::string stack() const;
     [[nodiscard]] std::string lock() const;
+    /// The mark of the rollback that has it in hand.
+    [[nodiscard]] std::string in_hand() const;
     /// Where it stands that its rollback is owed, and as what.
     [[nodiscard]] std::string_view owed_in() const;
     [[nodiscard]] std::string owed_as() const;

@@ -21,8 +21,9 @@
 namespace lockstep::engine {
 
 struct Replica : Context {
-    Replica(const Ports& p, Tunables t, RoutingTable table, const Mechanisms& m = {}, Timeouts limits = {})
-        : Context(p, std::move(t), m),
+    Replica(const Ports& p, Tunables t, RoutingTable table, const Mechanisms& m = {}, Timeouts limits = {},
+            std::shared_ptr<Room> r = nullptr)
+        : Context(p, std::move(t), m, std::move(r)),
           timeouts(std::move(limits)),
           store(ports.redis, ports.clock, tunables, scripts),
           sweeps(ports.redis, ports.clock, tunables, scripts, store.news()),

@@ -66,6 +66,7 @@ Task<Disposition> RequestHandler::handle_stored(cap::JobRequest request, std::st
 }
 
 Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string trace_id, MessageMarks* message) {
+    Room::Place place = co_await replica_.room->enter();
     const MonoTime since = replica_.ports.clock.monotonic();
     JobLease lease(replica_.leases.ports(), JobId(request.job_id()), Token(replica_.ports.entropy.uuid()), message);
     const ReadAlong along(replica_, request);
@@ -89,7 +90,21 @@ Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string t
     if (facts.handled_before) co_return Disposition::done();
     if (!facts.refused.empty())
         co_return drop(request, wire::tenant_conflict(request).value_or(std::string(facts.refused)));
-    Disposition disposition = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
+    Disposition disposition;
+    switch (co_await start_handling(replica_, lease, place, facts.lost)) {
+        case HandlingStart::goes_on:
+            disposition = co_await under_lock(lease, Taken{request, facts, along, std::move(trace_id), since});
+            break;
+        case HandlingStart::set_aside:
+            // What is not the job's own says nothing about it.
+            disposition =
+                facts.foreign_request
+                    ? drop(request, "whoever handled it did not come back")
+                    : co_await end_job(lease, JobState::failed,
+                                       letter_of_lost(lease.job().text(), request.topic(), facts.lost), nullptr);
+            break;
+        case HandlingStart::not_now: disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy); break;
+    }
     if (lease.lost() && disposition.kind == Disposition::Kind::done)
         disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
     co_await lease.release();

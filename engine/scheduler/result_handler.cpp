@@ -69,6 +69,7 @@ Task<Disposition> ResultHandler::handle(cap::JobResult result, StreamSequence se
     wire::fill_error_code(result);
     if (!state_of_result(result.status())) co_return Disposition::done();  // news of progress, not a result
 
+    Room::Place place = co_await replica_.room->enter();
     JobLease lease(replica_.leases.ports(), JobId(result.job_id()), Token(replica_.ports.entropy.uuid()), message);
     // What stands in front of output policy is only of interest where it will be asked.
     const bool judged = replica_.tunables.output_policy_enabled && result.status() == cap::JOB_STATUS_SUCCEEDED;
@@ -91,7 +92,12 @@ Task<Disposition> ResultHandler::handle(cap::JobResult result, StreamSequence se
         co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
     }
     if (taken.value()->handled_before) co_return Disposition::done();
-    Disposition disposition = co_await under_lock(lease, result, *taken.value());
+    Disposition disposition;
+    switch (co_await start_handling(replica_, lease, place, taken.value()->lost)) {
+        case HandlingStart::goes_on: disposition = co_await under_lock(lease, result, *taken.value()); break;
+        case HandlingStart::set_aside: disposition = co_await set_aside(lease, *taken.value()); break;
+        case HandlingStart::not_now: disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy); break;
+    }
     if (lease.lost() && disposition.kind == Disposition::Kind::done)
         disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy);
     if (disposition.kind == Disposition::Kind::done) lease.settle_on_release(sequence);
@@ -149,6 +155,26 @@ Task<Disposition> ResultHandler::under_lock(JobLease& lease, cap::JobResult& res
     }
     if (effect) note_effect(*effect);
     co_await follow_up(result, facts.topic.empty() ? "unknown" : facts.topic, std::move(output), letter);
+    co_return Disposition::done();
+}
+
+Task<Disposition> ResultHandler::set_aside(JobLease& lease, const JobFacts& facts) {
+    Commit commit;
+    commit.walk = {JobState::failed};
+    commit.release_lock = true;
+    commit.settles_message = true;
+    commit.dead_letter = letter_of_lost(lease.job().text(), facts.topic.empty() ? "unknown" : facts.topic, facts.lost);
+    const DeadLetter letter = *commit.dead_letter;
+    commit.fields.emplace_back("failure_reason", letter.reason);
+    const auto ended = co_await replica_.store.commit(lease, std::move(commit));
+    if (!ended.applied()) co_return Disposition::hand_back(replica_.tunables.retry_delay_store);
+    switch (ended.value().kind) {
+        case Committed::Kind::lost: co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);
+        case Committed::Kind::refused: co_return Disposition::done();  // ended by somebody without the lock
+        case Committed::Kind::ok: break;
+    }
+    replica_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
+    co_await dead_letters_.announce(letter);
     co_return Disposition::done();
 }
 

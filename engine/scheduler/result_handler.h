@@ -26,6 +26,8 @@ public:
 
 private:
     [[nodiscard]] Task<Disposition> under_lock(JobLease& lease, cap::JobResult& result, const JobFacts& facts);
+    /// Ends the job: nobody who has had its request or its result in hand has come back (lost_handlings.h).
+    [[nodiscard, gnu::noinline]] Task<Disposition> set_aside(JobLease& lease, const JobFacts& facts);
     /// An output that is not the job's to point to (D-30) is withheld, or where nobody asks output policy the job fails.
     void refuse_output(cap::JobResult& result, const JobFacts& facts, OutputPassage& output);
     /// Whether the result may end a job that is in this state. One that is not believed (D-05) is counted.

@@ -36,7 +36,8 @@ constexpr Duration kWorkersReportInterval = std::chrono::seconds{60};
 class Scheduler::Parts final {
 public:
     Parts(const Ports& ports, SchedulerConfig config)
-        : replica_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{})),
+        : replica_(ports, config.tunables, config.pools, config.mechanisms, config.timeouts.value_or(Timeouts{}),
+                   std::move(config.room)),
           settings_(replica_, documents_of(config.pools_document, config.timeouts), config.pinned, config.on_pools),
           version_(std::move(config.version)),
           deployment_(replica_.ports, replica_.tunables),
@@ -186,9 +187,8 @@ Task<void> Scheduler::Parts::drain() {
     // one after the other would take four seconds each.
     replica_.leases.cancel_releases();
     Scope releases(replica_.ports.executor);
-    for (const auto& [token, key] : replica_.leases.book().held())
-        releases.spawn(
-            release_lock(replica_.leases.ports(), {key, token}, replica_.tunables.store_op_timeout, deadline));
+    for (const auto& [token, lock] : replica_.leases.book().held())
+        releases.spawn(release_lock(replica_.leases.ports(), lock, replica_.tunables.store_op_timeout, deadline));
     co_await releases.join();
 }
 

@@ -34,6 +34,8 @@ struct SchedulerConfig {
     /// Told of every table of pools that is put in force, the file's first, with the pools that drain.
     PoolsListener on_pools;
     Mechanisms mechanisms;
+    /// Shared with what else of this process handles jobs or runs; null: nothing does.
+    std::shared_ptr<Room> room;
     std::string instance_id = "scheduler";
     std::string version = "0.1.0";  // told in the handshake
 };

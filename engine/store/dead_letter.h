@@ -19,8 +19,11 @@ inline constexpr std::string_view kSagaEntryExpired = "saga_entry_expired";
 /// Of a message that is no job's: its bytes are no packet, or it has come again until nobody tries it any more.
 inline constexpr std::string_view kPoisonMessage = "poison_message";
 
+/// Of a job or run whose handling never came back: lost_handlings.h.
+inline constexpr std::string_view kHandlingLost = "handling_lost";
+
 struct DeadLetter {
-    std::string id;  // the job, or poison:<stream>:<sequence>, saga-unmarshal-<uuid> or saga-expired-<uuid>
+    std::string id;  // the job, or poison:<stream>:<sequence>, saga-unmarshal-<uuid>, saga-expired-<uuid> or run:<run>
     std::string topic;
     cap::JobStatus status{};
     std::string reason;

@@ -9,6 +9,9 @@ namespace lockstep::engine {
 
 namespace {
 
+/// In the job hash: the mark of the handling that has the job in hand.
+constexpr std::string_view kFieldInHand = "ls_in_hand";
+
 /// With the job lock off every handler has a lock of its own: none waits for another.
 std::string lock_key_of(const Mechanisms& mechanisms, const JobId& job, const Token& token) {
     std::string key = keys::job_lock(job);
@@ -27,7 +30,8 @@ LeaseTerms terms_of(const LeasePorts& ports) {
 }  // namespace
 
 JobLease::JobLease(const LeasePorts& ports, JobId job, Token token, MessageMarks* message)
-    : Lease(ports, lock_key_of(ports.mechanisms, job, token), token, terms_of(ports)),
+    : Lease(ports, lock_key_of(ports.mechanisms, job, token), token, terms_of(ports),
+            {keys::job_meta(job), std::string(kFieldInHand)}),
       job_(std::move(job)),
       message_(message) {}
 
@@ -46,7 +50,7 @@ void JobLease::begin(MonoTime asked) {
     Lease::begin(asked);
 }
 
-void JobLease::settle_on_release(StreamSequence sequence) { note_on_release(keys::job_meta(job_), sequence); }
+void JobLease::settle_on_release(StreamSequence sequence) { note_on_release(sequence); }
 
 void JobLease::on_lost() { ports().log.reached("job_lock_lost"); }
 

@@ -291,7 +291,7 @@ TEST_F(JobLeaseTest, AHandlerDestroyedInMidAwaitLeavesItsLockOnTheBooks) {
         redis.latency = 1s;
         loop.run_for(60ms);  // a renewal is under way
     }
-    EXPECT_EQ(book.held().at(Token("other")), "cordum:scheduler:job:j2");
+    EXPECT_EQ(book.held().at(Token("other")).key, "cordum:scheduler:job:j2");
     EXPECT_TRUE(loop.idle());
 }
 

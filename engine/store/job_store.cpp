@@ -101,6 +101,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.unserved = bounded(std::chrono::milliseconds(reply.at(28).integer_or(0)));
     facts.first_received = !reply.at(29).text().empty();
     facts.policy_timeouts = reply.at(30).integer_or(0);
+    facts.lost = {reply.at(31).integer_or(0), reply.at(32).integer_or(0)};
     return facts;
 }
 
@@ -115,6 +116,7 @@ JobFacts parse_locked(const RedisValue& reply) {
     facts.trace_id = reply.at(7).text();
     facts.stored_request = reply.at(8).text();
     facts.read_along = texts(reply.at(9));
+    facts.lost = {reply.at(10).integer_or(0), reply.at(11).integer_or(0)};
     return facts;
 }
 

@@ -22,6 +22,7 @@
 #include "engine/store/dead_letter.h"
 #include "engine/store/job_lease.h"
 #include "engine/store/job_state.h"
+#include "engine/store/lost_handlings.h"
 #include "engine/store/scripts.h"
 #include "engine/store/store_news.h"
 #include "engine/wire/fwd.h"
@@ -60,6 +61,7 @@ struct JobFacts {
     std::string last_cause;                 // take_up: why its last try came to nothing
     std::int64_t input_misses = 0;          // take_up: how often in a row its input was not found
     std::int64_t policy_timeouts = 0;       // take_up: how often in a row judging it has taken too long
+    LostHandlings lost;                     // of its handlings, unless it has ended
     bool request_lost = false;              // take_up: see kFieldRequestLost
     bool first_received = false;            // take_up: no scheduler has handled it before
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock

@@ -25,9 +25,10 @@ enum class Release : std::uint8_t {
 Task<Release> ask_to_release(LeasePorts ports, HeldLock lock, Duration answer_within) {
     std::vector<std::string> names{std::move(lock.key)};
     std::vector<std::string> arguments{std::move(lock.token).text()};
-    if (lock.noted != StreamSequence{}) {
-        names.push_back(std::move(lock.noted_in));
-        arguments.push_back(std::to_string(lock.noted.value()));
+    if (!lock.mark.key.empty()) {
+        names.push_back(std::move(lock.mark.key));
+        arguments.push_back(std::move(lock.mark.field));
+        if (lock.noted != StreamSequence{}) arguments.push_back(std::to_string(lock.noted.value()));
     }
     const auto released = co_await ports.redis.script(ports.scripts.release_lock, std::move(names),
                                                       std::move(arguments), ports.clock.in(answer_within));
@@ -67,13 +68,13 @@ Task<void> release_lock(LeasePorts ports, HeldLock lock, Duration answer_within,
     co_await keep_releasing(ports, std::move(lock), answer_within, {until});
 }
 
-void LeaseBook::enter(const Token& token, const std::string& key) {
-    PRECONDITION(!token.empty() && !key.empty(), "token '{}' is booked for key '{}'", token, key);
-    held_.insert_or_assign(token, key);
+void LeaseBook::enter(const HeldLock& lock) {
+    PRECONDITION(!lock.token.empty() && !lock.key.empty(), "token '{}' is booked for key '{}'", lock.token, lock.key);
+    held_.insert_or_assign(lock.token, lock);
 }
 
-Lease::Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms terms)
-    : ports_(ports), lock_{std::move(key), std::move(token)}, terms_(terms), renewal_(ports.executor) {
+Lease::Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms terms, HandlingMark mark)
+    : ports_(ports), lock_{std::move(key), std::move(token), std::move(mark)}, terms_(terms), renewal_(ports.executor) {
     PRECONDITION(!lock_.key.empty(), "token '{}' is to hold nothing", lock_.token);
     PRECONDITION(terms.life > Duration{0} && terms.answer_within > Duration{0},
                  "lock {} lives {} ns, and is answered within {} ns", lock_.key, terms.life.count(),
@@ -83,7 +84,7 @@ Lease::Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms t
 void Lease::asking() {
     PRECONDITION(!lock_.token.empty(), "lock {} is asked for without a token", lock_.key);
     if (phase_ != Phase::held) phase_ = Phase::asking;
-    if (terms_.booked) ports_.book.enter(lock_.token, lock_.key);
+    if (terms_.booked) ports_.book.enter(lock_);
 }
 
 void Lease::refused() {
@@ -115,9 +116,21 @@ void Lease::end() {
     ports_.book.strike(lock_.token);
 }
 
-void Lease::note_on_release(std::string in, StreamSequence noted) {
-    lock_.noted_in = std::move(in);
-    lock_.noted = noted;
+void Lease::note_on_release(StreamSequence noted) { lock_.noted = noted; }
+
+Task<bool> Lease::goes_on_alone() {
+    PRECONDITION(!lock_.mark.key.empty(), "what is done under lock {} is not marked", lock_.key);
+    const MonoTime asked = ports_.clock.monotonic();
+    const auto marked = co_await ports_.redis.script(
+        ports_.scripts.renew_lock, {lock_.key, lock_.mark.key},
+        {lock_.token.text(), std::to_string(to_millis(terms_.life)), lock_.mark.field}, asked + terms_.answer_within);
+    if (!marked.applied()) co_return false;
+    if (marked.value().integer_or(0) != 1) {
+        mark_lost();
+        co_return false;
+    }
+    if (held()) valid_until_ = asked + terms_.life;
+    co_return held();
 }
 
 Task<void> Lease::release() {

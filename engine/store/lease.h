@@ -26,17 +26,33 @@
 
 namespace lockstep::engine {
 
+/// Where the handling under a lock is marked for as long as it has not come back (scripts/common.lua): a field of a hash, or with no
+/// field named a key of its own. An empty key: it is not marked.
+struct HandlingMark {
+    std::string key{};
+    std::string field{};
+};
+
+/// A lock that is to be given back, and the mark that is taken off with it.
+struct HeldLock {
+    std::string key;
+    Token token;
+    HandlingMark mark{};
+    // Of a result in hand: the note of it in the mark's hash is struck as well (JobStore::take_turn).
+    StreamSequence noted{};
+};
+
 /// The locks that this replica holds or may hold. A task that is destroyed in mid-await leaves its lock here, so that a
 /// stopping replica can release it instead of letting everybody wait for its expiry.
 class LeaseBook {
 public:
     /// REQUIRES: a token and a key.
-    void enter(const Token& token, const std::string& key);
+    void enter(const HeldLock& lock);
     void strike(const Token& token) { held_.erase(token); }
-    [[nodiscard]] const std::map<Token, std::string>& held() const { return held_; }
+    [[nodiscard]] const std::map<Token, HeldLock>& held() const { return held_; }
 
 private:
-    std::map<Token, std::string> held_;  // the key of each
+    std::map<Token, HeldLock> held_;
 };
 
 /// What a lease needs from its surroundings; all outlive it.
@@ -76,15 +92,6 @@ private:
     Scope releases_;  // last: its tasks use everything above
 };
 
-/// A lock that is to be given back.
-struct HeldLock {
-    std::string key;
-    Token token;
-    // A hash whose note of a result in hand is struck together with it (JobStore::take_turn); empty: none.
-    std::string noted_in{};
-    StreamSequence noted{};
-};
-
 /// Releases one lock by its token: twice at least, and with growing pauses until the server has said something definite
 /// ("not ours" is fine) or `until` has passed; what is left then expires. A call may take `answer_within`.
 [[nodiscard]] Task<void> release_lock(LeasePorts ports, HeldLock lock, Duration answer_within, MonoTime until);
@@ -99,7 +106,7 @@ struct LeaseTerms {
 class Lease {
 public:
     /// REQUIRES: a key, and terms that last. An empty token stands for going without the lock, which is then never asked for.
-    Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms terms);
+    Lease(const LeasePorts& ports, std::string key, Token token, LeaseTerms terms, HandlingMark mark = {});
     virtual ~Lease() = default;
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
@@ -128,12 +135,15 @@ public:
     /// Releases explicitly. What the server does not confirm at once is tried again in the background, for as long as the lock
     /// can live. Also after a request whose answer got lost. Nothing when it was refused or has ended.
     [[nodiscard]] Task<void> release();
+    /// Marks what is done under the lock from here on as done alone, and renews it. False: it is not ours any more, or nobody knows
+    /// whether that was written. REQUIRES: a mark.
+    [[nodiscard]] Task<bool> goes_on_alone();
 
 protected:
     [[nodiscard]] bool held() const { return phase_ == Phase::held; }
     [[nodiscard]] const LeasePorts& ports() const { return ports_; }
     /// A release also strikes this note, see HeldLock.
-    void note_on_release(std::string in, StreamSequence noted);
+    void note_on_release(StreamSequence noted);
 
 private:
     enum class Phase : std::uint8_t { none, asking, held, lost };

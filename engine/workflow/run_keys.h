@@ -20,6 +20,8 @@ inline constexpr std::string_view kRunReconcilerLock = "cordum:workflow-engine:r
 [[nodiscard]] std::string run_definition(std::string_view run);
 [[nodiscard]] std::string run_document(std::string_view run);
 [[nodiscard]] std::string run_lock(std::string_view run);
+/// The mark of the visit that has the run in hand.
+[[nodiscard]] std::string run_in_hand(std::string_view run);
 [[nodiscard]] std::string run_outbox(std::string_view run);
 [[nodiscard]] std::string run_idempotency(std::string_view key);
 [[nodiscard]] std::string runs_of_status(std::string_view status);

@@ -26,6 +26,7 @@ inline constexpr std::string_view kRunScriptArguments[] = {
     "output_max",      // bytes of a result that is read along
     "outputs_max",     // bytes of all results that are read along
     "read_sha1",       // what the document was; not given: it is not compared
+    "records_ttl_ms",  // of the mark of a visit that does not come back
     "release_lock",    // given: the lock is released afterwards
     "reopened",        // given: the run had ended, and goes on
     "retention_ms",    // of a run that has ended

@@ -104,7 +104,10 @@ Task<Outcome<TakenRun>> RunStore::take(std::string run, Token token, std::vector
     ScriptArguments arguments(kRunScriptArguments);
     arguments.text("run", run).number("output_max", kOutputMax).number("outputs_max", kOutputsMax);
     jobs.resize(std::min(jobs.size(), kEndsAtOnce));
-    if (!token.empty()) arguments.text("token", token.text()).duration("lock_ttl_ms", tunables_.run_lock_ttl);
+    if (!token.empty())
+        arguments.text("token", token.text())
+            .duration("lock_ttl_ms", tunables_.run_lock_ttl)
+            .duration_or_zero("records_ttl_ms", tunables_.job_meta_ttl);
     auto reply = co_await redis_.script(scripts_.take_run, {keys::run_lock(run), keys::run_document(run)},
                                         std::move(arguments).argv(std::move(jobs)), deadline());
     if (!reply.applied()) co_return reply.failure_as<TakenRun>();
@@ -124,6 +127,7 @@ Task<Outcome<TakenRun>> RunStore::take(std::string run, Token token, std::vector
         for (const RedisValue& record : *records) taken.jobs.push_back(record_of(record));
     const std::string_view seen = facts.at(8).text();
     taken.written_by_others = !seen.empty() && seen != taken.sha1;
+    taken.lost = {facts.at(9).integer_or(0), facts.at(10).integer_or(0)};
     co_return taken;
 }
 

@@ -21,6 +21,7 @@
 #include "engine/runtime/identifiers.h"
 #include "engine/runtime/time.h"
 #include "engine/store/lease.h"
+#include "engine/store/lost_handlings.h"
 #include "engine/workflow/run_scripts.h"
 
 namespace lockstep::engine {
@@ -58,6 +59,8 @@ struct TakenRun {
     std::vector<std::string> asks;  // JSON, the oldest first
     std::vector<RunJobRecord> jobs;
     bool written_by_others = false;  // since we wrote it last
+    LostHandlings lost;              // of its visits
+    bool set_aside = false;          // it fails, and nobody looks at what it is made of: lost_handlings.h
 };
 
 /// One change of a run.

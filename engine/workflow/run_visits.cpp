@@ -84,8 +84,14 @@ void apply_ask(RunPass& pass, std::string_view text) {
     if (what == "approve") pass.approve(text_at(ask, "step"), at_path(ask, "approved") == true, text_at(ask, "by"));
 }
 
-RunVisits::RunVisits(const Context& context, RunStore& store, Leases& leases)
-    : context_(context), store_(store), leases_(leases), later_(context.ports.executor) {}
+RunVisits::RunVisits(const Context& context, RunStore& store, Leases& leases, DeadLetterStore& letters,
+                     DeadLetters& dead_letters)
+    : context_(context),
+      store_(store),
+      leases_(leases),
+      letters_(letters),
+      dead_letters_(dead_letters),
+      later_(context.ports.executor) {}
 
 Task<Visited> RunVisits::visit(std::string run, std::vector<std::string> jobs) {
     PRECONDITION(!run.empty(), "a run has an id");
@@ -131,11 +137,13 @@ Task<Visited> RunVisits::visit_some(std::string run, std::vector<std::string> jo
 Task<Visited> RunVisits::visit_once(std::string run, std::vector<std::string> jobs, bool locked,
                                     std::size_t& dealt_with) {
     const std::size_t asked = jobs.size();
+    Room::Place place = co_await context_.room->enter();
     Lease lease(leases_.ports(), keys::run_lock(run), locked ? Token(context_.ports.entropy.uuid()) : Token{},
                 {.life = context_.tunables.run_lock_ttl,
                  .answer_within = context_.tunables.store_op_timeout,
                  .renewed = locked,
-                 .booked = locked});
+                 .booked = locked},
+                {keys::run_in_hand(run), {}});
     auto taken = co_await take(run, lease, std::move(jobs));
     Visited visited = Visited::unreachable;
     if (taken.applied()) {
@@ -144,7 +152,7 @@ Task<Visited> RunVisits::visit_once(std::string run, std::vector<std::string> jo
             case TakenRun::Kind::absent: visited = Visited::absent; break;
             case TakenRun::Kind::held:
                 dealt_with = std::min(taken.value().jobs.size(), asked);
-                visited = co_await under_lock(lease, std::move(taken.value()), std::move(run));
+                visited = co_await start(lease, place, std::move(taken.value()), std::move(run));
                 break;
         }
     }
@@ -173,6 +181,15 @@ Task<Outcome<TakenRun>> RunVisits::take(std::string run, Lease& lease, std::vect
     }
 }
 
+Task<Visited> RunVisits::start(Lease& lease, Room::Place& place, TakenRun taken, std::string run) {
+    switch (co_await start_handling(context_, lease, place, taken.lost)) {
+        case HandlingStart::not_now: co_return Visited::busy;
+        case HandlingStart::set_aside: taken.set_aside = true; break;
+        case HandlingStart::goes_on: break;
+    }
+    co_return co_await under_lock(lease, std::move(taken), std::move(run));
+}
+
 Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string run) {
     const bool fenced = context_.mechanisms.on(Mechanism::run_update_fence);
     RecordedIds ids;
@@ -190,6 +207,12 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
         for (const ChildRun& child : change->effects.children) others.push_back(child.run);
         if (!change->effects.wake.empty()) others.push_back(change->effects.wake);
         const bool unfinished = change->effects.unfinished;
+        std::optional<DeadLetter> letter;
+        if (taken.set_aside && change->ended && change->status != change->was_status) {
+            letter = letter_of_lost(fmt::format("run:{}", run), {}, taken.lost);
+            const auto written = co_await letters_.put(*letter);
+            if (!written.applied()) co_return Visited::unreachable;
+        }
         if (!fenced) change->read_sha1.clear();
         if (!context_.mechanisms.on(Mechanism::step_outbox)) change->outbox.clear();
         const auto committed =
@@ -202,6 +225,7 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
             case RunCommitted::ok: break;
         }
         if (fenced) lease.end();
+        if (letter) co_await dead_letters_.announce(std::move(*letter));
         if (due_ != nullptr) due_->on_due(run, due);
         for (std::string& other : others) visit_later(std::move(other));
         if (unfinished) visit_later(run);
@@ -223,7 +247,8 @@ Task<std::optional<RunChange>> RunVisits::decide(const Lease& lease, const Taken
         if (!found.applied()) co_return std::nullopt;
         definition = found.value().value_or("");
     }
-    const Definition read_as = read(definition, context_.tunables);
+    const Definition read_as = taken.set_aside ? Definition{std::nullopt, letter_of_lost({}, {}, taken.lost).reason}
+                                               : read(definition, context_.tunables);
     const WorkflowDefinition* workflow = read_as.workflow ? &*read_as.workflow : nullptr;
     ChildRunStates children;
     if (workflow != nullptr) {
@@ -258,9 +283,11 @@ RunChange RunVisits::change_of(const TakenRun& taken, RunDocument document, cons
     const WorkflowDefinition nothing;
     const WorkflowDefinition& steps = workflow != nullptr ? *workflow : nothing;
     RunPass pass(steps, document, taken.at, limits, children, change.effects);
-    for (const RunJobRecord& record : taken.jobs)
-        if (record.settled) pass.take_end(record.end);
-    for (const std::string& ask : taken.asks) apply_ask(pass, ask);
+    if (!taken.set_aside) {
+        for (const RunJobRecord& record : taken.jobs)
+            if (record.settled) pass.take_end(record.end);
+        for (const std::string& ask : taken.asks) apply_ask(pass, ask);
+    }
     change.asks_done = taken.asks.size();
     if (workflow != nullptr)
         pass.advance();

@@ -17,9 +17,11 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/announce/dead_letters.h"
 #include "engine/config/context.h"
 #include "engine/runs/pass.h"
 #include "engine/runtime/scope.h"
+#include "engine/store/dead_letter_store.h"
 #include "engine/store/lease.h"
 #include "engine/workflow/local_turns.h"
 #include "engine/workflow/run_store.h"
@@ -45,7 +47,8 @@ public:
 class RunVisits {
 public:
     /// All arguments outlive the visits.
-    RunVisits(const Context& context, RunStore& store, Leases& leases);
+    RunVisits(const Context& context, RunStore& store, Leases& leases, DeadLetterStore& letters,
+              DeadLetters& dead_letters);
 
     void set_due_listener(DueListener& listener) { due_ = &listener; }
 
@@ -67,6 +70,8 @@ private:
     [[nodiscard]] Task<Visited> visit_once(std::string run, std::vector<std::string> jobs, bool locked,
                                            std::size_t& dealt_with);
     [[nodiscard]] Task<Outcome<TakenRun>> take(std::string run, Lease& lease, std::vector<std::string> jobs);
+    /// Alone in the process, or the run is set aside, where earlier visits to it have not come back. The first two outlive the call.
+    [[nodiscard]] Task<Visited> start(Lease& lease, Room::Place& place, TakenRun taken, std::string run);
     [[nodiscard]] Task<Visited> under_lock(Lease& lease, TakenRun taken, std::string run);
     /// What becomes of the run. Nothing: more would have to be known, and could not be read. `lease` and `taken` outlive the call.
     /// No step begins with a job of `taken_ids`.
@@ -88,6 +93,8 @@ private:
     const Context& context_;
     RunStore& store_;
     Leases& leases_;
+    DeadLetterStore& letters_;
+    DeadLetters& dead_letters_;
     LocalTurns turns_;
     DueListener* due_ = nullptr;
     struct Again {

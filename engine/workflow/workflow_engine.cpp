@@ -37,7 +37,7 @@ std::string durable() { return wire::durable_name(wire::kQueueWorkflowEngine, wi
 class WorkflowEngine::Parts final : private MessageSink {
 public:
     Parts(const Ports& ports, WorkflowConfig config)
-        : context_(ports, std::move(config.tunables), config.mechanisms),
+        : context_(ports, std::move(config.tunables), config.mechanisms, std::move(config.room)),
           version_(std::move(config.version)),
           deployment_(context_.ports, context_.tunables),
           news_(ports.clock),
@@ -46,7 +46,7 @@ public:
           dead_letters_(context_, letters_),
           leases_(context_, scripts_),
           store_(context_),
-          visits_(context_, store_, leases_),
+          visits_(context_, store_, leases_, letters_, dead_letters_),
           timers_(context_, store_, visits_, sweeps_, leases_),
           reconciler_(context_, store_, visits_, sweeps_, leases_),
           results_(context_, store_, visits_),
@@ -152,8 +152,8 @@ Task<void> WorkflowEngine::Parts::drain() {
     visits_.stop();
     leases_.cancel_releases();
     Scope releases(context_.ports.executor);
-    for (const auto& [token, key] : leases_.book().held())
-        releases.spawn(release_lock(leases_.ports(), {key, token}, context_.tunables.store_op_timeout, deadline));
+    for (const auto& [token, lock] : leases_.book().held())
+        releases.spawn(release_lock(leases_.ports(), lock, context_.tunables.store_op_timeout, deadline));
     co_await releases.join();
 }
 

@@ -16,6 +16,7 @@
 #include "engine/config/mechanisms.h"
 #include "engine/config/tunables.h"
 #include "engine/ports/ports.h"
+#include "engine/runtime/room.h"
 #include "engine/runtime/task.h"
 
 namespace lockstep::engine {
@@ -28,6 +29,7 @@ struct WorkflowConfig {
     Tunables tunables;
     Mechanisms mechanisms;
     std::string version = "0.1.0";  // told in the handshake
+    std::shared_ptr<Room> room{};   // shared with what else of this process handles jobs or runs; null: nothing does
 };
 
 class WorkflowEngine {

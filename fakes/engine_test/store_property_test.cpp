@@ -1,7 +1,9 @@
 // The scripts of one job's life against a model: handlers that take the lock, write, lose the lock to its expiry and to each
 // other, release and come too late, in any order. Each command is judged by its answer, and by all that the server holds.
+#include <fmt/core.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 
@@ -47,7 +49,9 @@ struct Model {
     std::vector<std::string> history;
     std::uint64_t dispatches = 0;
     std::int64_t attempts = 0;
-    std::string holder;  // the token in the lock; empty = free
+    std::string holder;   // the token in the lock; empty = free
+    std::string in_hand;  // the token of who has taken it last, and has not come back; empty: everybody has
+    int lost = 0;         // how many before that have not, in a row
 
     /// Nothing is written unless every step of the walk is allowed.
     [[nodiscard]] bool allows(const std::vector<JobState>& walk) const {
@@ -118,6 +122,9 @@ private:
         }
         model_.holder = lease->token().text();
         if (!model_.state) model_.go({JobState::pending});
+        if (is_terminal(*model_.state)) return;
+        model_.lost = model_.in_hand.empty() ? 0 : model_.lost + 1;
+        model_.in_hand = model_.holder;
     }
 
     // LOCK: two holders never both commit; a loser's commit changes nothing.
@@ -129,11 +136,14 @@ private:
         const Committed committed = on_.commit(*lease, what);
         RC_ASSERT((committed.kind == Committed::Kind::lost) == !holds);
         RC_ASSERT((committed.kind == Committed::Kind::ok) == (holds && allowed));
-        if (holds && what.release_lock) model_.holder.clear();
+        if (holds && what.release_lock) {
+            model_.holder.clear();
+            model_.in_hand.clear();
+        }
         if (committed.kind != Committed::Kind::ok) {
             // A holder who is refused has come to its end all the same: its lock is given back.
             if (holds && what.release_lock) before.erase(kLock);
-            RC_ASSERT(on_.content() == before);
+            RC_ASSERT(without_mark(on_.content()) == without_mark(std::move(before)));
             return;
         }
         model_.go(what.walk);
@@ -142,6 +152,14 @@ private:
         RC_ASSERT(committed.state == model_.state);
         RC_ASSERT(committed.attempts == model_.attempts);
         if (what.begin_dispatch) RC_ASSERT(committed.dispatch.value() == model_.dispatches);
+    }
+
+    /// It gives way with the lock; `agree` looks at it.
+    static std::map<std::string, std::string> without_mark(std::map<std::string, std::string> content) {
+        std::string& hash = content["job:meta:j1"];
+        const std::size_t at = hash.find("ls_in_hand=");
+        if (at != std::string::npos) hash.erase(at, hash.find('\n', at) + 1 - at);
+        return content;
     }
 
     /// Only the holder's own token keeps the lock alive.
@@ -163,6 +181,10 @@ private:
         const std::string state = model_.state ? std::string(to_string(*model_.state)) : "";
         RC_ASSERT(on_.run({"HGET", "job:meta:j1", "state"}).text() == state);
         RC_ASSERT(on_.run({"GET", "job:state:j1"}).text() == state);
+        // Who has taken it and has not come back, whoever holds the lock by now.
+        const std::string mark =
+            model_.in_hand.empty() ? "" : fmt::format("{} {} 0 beside", model_.in_hand, std::min(model_.lost, 99));
+        RC_ASSERT(on_.run({"HGET", "job:meta:j1", "ls_in_hand"}).text() == mark);
         RC_ASSERT(on_.listed() == (model_.state ? Texts{state} : Texts{}));
         const bool active = model_.state && !is_terminal(*model_.state);
         RC_ASSERT(*on_.run({"SISMEMBER", "job:tenant:active:acme", "j1"}).integer() == (active ? 1 : 0));

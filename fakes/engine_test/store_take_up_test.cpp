@@ -37,7 +37,8 @@ TEST_F(StoreTakeUp, ANewJobIsRecordedAsPending) {
                                                           {"principal", ""},
                                                           {"memory_id", ""},
                                                           {"capability", "ocr"},
-                                                          {"trace_id", "trace-1"}}));
+                                                          {"trace_id", "trace-1"},
+                                                          {"ls_in_hand", "token 0 0 beside"}}));
     EXPECT_EQ(text({"GET", "job:state:j1"}), "PENDING");
     EXPECT_EQ(history("j1"), Texts{"PENDING"});
     EXPECT_EQ(listed("j1"), Texts{"PENDING"});
@@ -45,6 +46,43 @@ TEST_F(StoreTakeUp, ANewJobIsRecordedAsPending) {
     EXPECT_EQ(texts({"SMEMBERS", "job:tenant:active:acme"}), Texts{"j1"});
     EXPECT_EQ(texts({"SMEMBERS", "trace:trace-1"}), Texts{"j1"});
     EXPECT_EQ(text({"GET", "cordum:scheduler:job:j1"}), "token");
+}
+
+TEST_F(StoreTakeUp, WhatDoesNotComeBackIsCountedUntilSomethingDoes) {
+    const auto lost_with = [this](JobLease& lease) {
+        const engine::LostHandlings lost = take_up(lease, request_for("j1"), {}).lost;
+        return std::pair(lost.beside_others, lost.alone);
+    };
+    const auto slow = lease_for("j1", "slow");
+    EXPECT_EQ(lost_with(*slow), std::pair(0L, 0L));
+    run({"DEL", "cordum:scheduler:job:j1"});
+    const auto alone = lease_for("j1", "alone");
+    EXPECT_EQ(lost_with(*alone), std::pair(1L, 0L));
+    EXPECT_TRUE(loop.wait(alone->goes_on_alone()));
+    EXPECT_EQ(field("j1", "ls_in_hand"), "alone 1 0 alone");
+    run({"DEL", "cordum:scheduler:job:j1"});
+    EXPECT_FALSE(loop.wait(alone->goes_on_alone())) << "it has lost the lock";
+    const auto result = lease_for("j1", "result");
+    const engine::LostHandlings lost = loop.wait(store->take_lock(*result)).value()->lost;
+    EXPECT_EQ(std::pair(lost.beside_others, lost.alone), std::pair(1L, 1L)) << "whoever takes it counts";
+    loop.wait(slow->release());
+    EXPECT_EQ(field("j1", "ls_in_hand"), "result 0 0 beside") << "one that was slow has come back";
+    EXPECT_EQ(text({"GET", "cordum:scheduler:job:j1"}), "result");
+    loop.wait(result->release());
+    EXPECT_FALSE(exists("cordum:scheduler:job:j1"));
+    EXPECT_EQ(*run({"HEXISTS", "job:meta:j1", "ls_in_hand"}).integer(), 0);
+    EXPECT_EQ(lost_with(*lease_for("j1", "next")), std::pair(0L, 0L));
+}
+
+TEST_F(StoreTakeUp, OfAJobThatHasEndedOrIsUnknownNobodyKeepsCount) {
+    const auto unknown = lease_for("j2");
+    EXPECT_TRUE(loop.wait(store->take_lock(*unknown)).value());
+    EXPECT_FALSE(exists("job:meta:j2"));
+    const auto lease = taken_up("j1");
+    EXPECT_TRUE(loop.wait(store->cancel(engine::JobId("j1"))).applied());
+    run({"DEL", "cordum:scheduler:job:j1"});
+    EXPECT_EQ(take_up(*lease_for("j1", "late"), request_for("j1"), {}).lost.beside_others, 0);
+    EXPECT_EQ(field("j1", "ls_in_hand"), "token 0 0 beside");
 }
 
 // D-29: an id that a step will have some day may be used by the run's own tenant only.
@@ -236,7 +274,7 @@ TEST_F(StoreTakeUp, AnAbsurdDeadlineIsBorne) {
     EXPECT_EQ(*run({"ZCARD", "job:deadline"}).integer(), 1);
 }
 
-TEST_F(StoreTakeUp, NothingIsWrittenForAJobThatIsAtWorkOrOver) {
+TEST_F(StoreTakeUp, NothingButTheMarkIsWrittenForAJobThatIsAtWorkOrOver) {
     for (const char* state :
          {"DISPATCHED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "TIMEOUT", "DENIED", "OUTPUT_QUARANTINED"}) {
         run({"FLUSHALL"});
@@ -276,6 +314,9 @@ TEST_F(StoreTakeUp, NothingIsWrittenForAJobThatIsAtWorkOrOver) {
         EXPECT_EQ(facts.stream_server, "NABC");
         EXPECT_EQ(engine::to_unix_micros(facts.entered_at), 5);
         before["cordum:scheduler:job:j1"] = "token";
+        const bool is_over = is_terminal(*facts.state);
+        EXPECT_EQ(text({"HGET", "job:meta:j1", "ls_in_hand"}), is_over ? "" : "token 0 0 beside");
+        run({"HDEL", "job:meta:j1", "ls_in_hand"});
         EXPECT_EQ(content(), before) << state;
     }
 }

@@ -55,6 +55,14 @@ constexpr auto kCodes = std::to_array<ReasonCode>({
      "Submit it again under another id. Then look where its key went: `lockstepctl doctor` says whether Redis may "
      "throw keys "
      "away."},
+    {"handling_lost",
+     "Whoever had the job or run in hand did not come back: three times in a row beside other work, and three times "
+     "with "
+     "nothing else in hand. As far as anybody can see, handling it ends the process.",
+     "Look at the logs of the schedulers and workflow engines for how they ended: `handled alone` names the lock "
+     "shortly "
+     "before. Report the end as a defect, with the request (`job:req:JOB`) or the run. Once it is mended, "
+     "`lockstepctl dlq retry JOB`; a letter `run:RUN` is about a run: start it again."},
     {"timeout", "No result has come within the limit of the job's topic, or its deadline has passed.",
      "The work may have been done: ask its worker, by the job's id. Limits stand in the timeouts file, the deadline in "
      "the request."},

@@ -291,6 +291,7 @@ engine::Task<bool> Daemon::start_scheduler(engine::Ports ports) {
     config.on_pools = [this](const engine::RoutingTable& pools) {
         for (const auto& topic : pools.topics) metrics_.know_topic(topic.first);
     };
+    config.room = room_;
     config.instance_id = instance_;
     config.version = version_;
     scheduler_ = std::make_unique<engine::Scheduler>(ports, std::move(config));
@@ -301,6 +302,7 @@ engine::Task<bool> Daemon::start_scheduler(engine::Ports ports) {
 
 engine::Task<bool> Daemon::start_workflow(engine::Ports ports) {
     engine::WorkflowConfig config;
+    config.room = room_;
     config.tunables = settings_.tunables;
     config.version = version_;
     workflow_ = std::make_unique<engine::WorkflowEngine>(ports, std::move(config));

@@ -112,6 +112,7 @@ private:
     Files files_;
     std::string version_;
     UvLoop loop_;
+    const std::shared_ptr<engine::Room> room_ = std::make_shared<engine::Room>();
     SystemClock clock_;
     SystemEntropy entropy_;
     TraceNames traces_;

@@ -248,6 +248,10 @@ void JobHistory::hash_set(fakes::NodeId client, std::string_view key, std::strin
     if (!complaint.empty() && results_bind_) blame(client, *job_of_hash(key), "it timed out: " + complaint);
 }
 
+void JobHistory::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
+    unasked_.hash_removed(key, field);
+}
+
 void JobHistory::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                             std::int64_t, std::int64_t) {
     unasked_.string_set(key, after);

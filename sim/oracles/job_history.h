@@ -43,6 +43,8 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                   std::string_view after) override;
+    void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
+                      std::string_view before) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,

@@ -36,6 +36,7 @@ constexpr std::array kMeanings{
     CodeMeaning{"pool_overloaded", kFailed, "FAILED"},
     CodeMeaning{"tenant_limit", kFailed, "FAILED"},
     CodeMeaning{"dispatch_failed", kFailed, "FAILED"},
+    CodeMeaning{"handling_lost", kFailed, "FAILED"},
     CodeMeaning{"timeout", kTimeout, "TIMEOUT"},
     CodeMeaning{"timeout_unheard", kTimeout, "TIMEOUT"},
     CodeMeaning{"output_quarantined", kDenied, "OUTPUT_QUARANTINED"},
@@ -47,8 +48,8 @@ constexpr std::array kMeanings{
     CodeMeaning{"saga_entry_expired", kFatal, ""},
 };
 
-constexpr std::array<std::string_view, 5> kNotAboutJobs{"poison:", "undecodable:", "saga-unmarshal-", "saga-expired-",
-                                                        "saga-unknown-"};
+constexpr std::array<std::string_view, 6> kNotAboutJobs{"poison:",       "undecodable:",  "saga-unmarshal-",
+                                                        "saga-expired-", "saga-unknown-", "run:"};
 
 struct TextField {
     const char* key;

@@ -25,6 +25,9 @@ using engine::Duration;
 constexpr std::string_view kDeadlines = "job:deadline";
 /// In a stored request of a job that belongs to none.
 constexpr std::string_view kNoWorkflow = R"("workflowId":"")";
+/// In the job hash: who has it in hand. And how many do not come back before it is set aside.
+constexpr std::string_view kInHand = "ls_in_hand";
+constexpr int kLostBeforeAside = 6;
 /// Of the reason of a TIMEOUT that has been put off.
 constexpr std::string_view kUnheard = "has not been heard";
 
@@ -122,6 +125,7 @@ std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, st
     if (field == "topic") at(*name).topic = after;
     if (field == "ls_workflow" && !after.empty()) at(*name).workflow = after;
     if (field == "failure_reason") at(*name).unheard = after.find(kUnheard) != std::string_view::npos;
+    if (field == kInHand) note_mark(at(*name), after);
     if (field == "state") {
         Job& job = at(*name);
         job.before = std::exchange(job.state, std::string(after));
@@ -132,6 +136,21 @@ std::string UnaskedEnds::hash_set(fakes::NodeId client, std::string_view key, st
     Job& job = at(*name);
     job.since = number(after);
     return job.state == "TIMEOUT" && !job.by_gateway ? timed_out(job) : std::string{};
+}
+
+void UnaskedEnds::hash_removed(std::string_view key, std::string_view field) {
+    const auto name = field == kInHand ? job_of_hash(key) : std::nullopt;
+    if (name) note_mark(at(*name), {});
+}
+
+void UnaskedEnds::note_mark(Job& job, std::string_view mark) {
+    const std::string_view token = mark.substr(0, mark.find(' '));
+    if (token == job.in_hand) return;
+    job.in_hand = token;
+    if (token.empty())
+        job.takes_before = std::exchange(job.takes, 0);
+    else
+        ++job.takes;
 }
 
 std::string UnaskedEnds::timed_out(const Job& job) const {
@@ -218,6 +237,7 @@ void UnaskedEnds::key_removed(std::string_view key) {
 }
 
 void UnaskedEnds::restored(const fakes::redis::Keyspace& now) {
+    taken_back_ = true;
     for (auto& [name, job] : jobs_) {
         const std::string key = fmt::format("{}{}", kJobHashPrefix, name);
         job.state = hash_field(now, key, "state").value_or("");
@@ -258,6 +278,10 @@ std::map<std::string, std::string> UnaskedEnds::unexplained_failures(const fakes
                 found[name] =
                     fmt::format("it was given up for its request {} ms after it last moved, and pending_age is {} ms",
                                 (job.since - job.before_since) / 1000, engine::to_millis(tunables_.pending_age));
+        } else if (job.letter == "handling_lost") {
+            if (job.takes_before <= kLostBeforeAside && !taken_back_)
+                found[name] = fmt::format("it was set aside when {} in a row who took it had not come back, of {}",
+                                          job.takes_before - 1, kLostBeforeAside);
         } else if (job.letter == "pool_overloaded" || job.letter == "no_workers") {
             const bool overloaded = job.letter == "pool_overloaded";
             const std::int64_t patience = micros(overloaded ? tunables_.overload_limit : time_of_all_tries(tunables_));

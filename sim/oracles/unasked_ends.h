@@ -9,6 +9,8 @@
 //    been where they are for that long (engine/delivery-semantics.md, "Messages that cannot be handled", 5).
 // 4. A TIMEOUT whose reason says that a result has not been heard has been waited for: for the ack wait and two intervals of the
 //    reconciler after its limit (engine/delivery-semantics.md, "When a TIMEOUT follows a stored result").
+// 5. Who sets a job aside because handling it never came back has been preceded by six who took it and did not take their mark off
+//    (engine/delivery-semantics.md, "Work that never comes back").
 #pragma once
 
 #include <cstdint>
@@ -34,6 +36,7 @@ public:
     /// What is wrong with the TIMEOUT that this completes; empty: nothing.
     [[nodiscard]] std::string hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
                                        std::string_view after);
+    void hash_removed(std::string_view key, std::string_view field);
     void string_set(std::string_view key, std::string_view after);
     void zset_set(std::string_view key, std::string_view member, double score);
     void key_removed(std::string_view key);
@@ -64,6 +67,9 @@ private:
         std::int64_t deadline = 0;    // the earliest that it has had; 0 = none
         std::string topic, workflow;  // the latter as its request names it, or who has sent it out
         std::string letter;           // the code of its dead letter
+        std::string in_hand;          // the token of who took it last
+        int takes = 0;                // in a row, of which none has come back
+        int takes_before = 0;         // the same until the last one that has
         bool by_gateway = false;
         bool unheard = false;  // the reason of its failure says so
         bool timeout_reported = false;
@@ -80,6 +86,7 @@ private:
     [[nodiscard]] bool given_up_early(const Job& job) const;
     [[nodiscard]] std::int64_t patience() const;
     void take_over(const engine::Timeouts& timeouts);
+    void note_mark(Job& job, std::string_view mark);
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
@@ -89,6 +96,7 @@ private:
     std::map<std::string, Job, std::less<>> jobs_;
     engine::Duration longest_interval_{};
     bool clock_set_ = false;
+    bool taken_back_ = false;  // what Redis had
 };
 
 }  // namespace lockstep::sim

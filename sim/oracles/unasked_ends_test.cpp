@@ -171,6 +171,18 @@ TEST_F(UnaskedEndsTest, ARetryLimitNeedsASecondDispatch) {
     EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
 }
 
+TEST_F(UnaskedEndsTest, WhatIsSetAsideHasNotComeBackSixTimes) {
+    for (const char* token : {"a", "b", "c", "d", "e", "f"}) set("ls_in_hand", fmt::format("{} 0 0 beside", token));
+    set("ls_in_hand", "f 3 2 alone");
+    set("ls_in_hand", "");
+    fails_with("handling_lost");
+    EXPECT_THAT(ends.unexplained_failures(keys).at("J"), HasSubstr("when 5 in a row"));
+    for (const char* token : {"a", "b", "c", "d", "e", "f", "g"})
+        set("ls_in_hand", fmt::format("{} 0 0 beside", token));
+    set("ls_in_hand", "");
+    EXPECT_THAT(ends.unexplained_failures(keys), IsEmpty());
+}
+
 TEST_F(UnaskedEndsTest, AJobWithoutARequestIsMetTwiceBeforeItIsGivenUp) {
     const auto given_up_after = [this](engine::Duration stay) {
         enter("PENDING", 10s);

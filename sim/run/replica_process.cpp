@@ -53,7 +53,9 @@ engine::Task<void> ReplicaProcess::boot() {
 }
 
 engine::Task<bool> ReplicaProcess::boot_scheduler() {
-    life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, config_);
+    engine::SchedulerConfig config = config_;
+    config.room = life_->room;
+    life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, std::move(config));
     const auto started = co_await life_->scheduler->start();
     if (!started) log_.event(engine::LogLevel::error, "the scheduler cannot start", {{"error", started.error()}});
     life_->schedules = started.has_value();
@@ -62,7 +64,8 @@ engine::Task<bool> ReplicaProcess::boot_scheduler() {
 
 engine::Task<bool> ReplicaProcess::boot_workflows() {
     life_->workflows = std::make_unique<engine::WorkflowEngine>(
-        life_->ports, engine::WorkflowConfig{config_.tunables, config_.mechanisms});
+        life_->ports,
+        engine::WorkflowConfig{.tunables = config_.tunables, .mechanisms = config_.mechanisms, .room = life_->room});
     const auto started = co_await life_->workflows->start();
     if (!started) log_.event(engine::LogLevel::error, "the workflow engine cannot start", {{"error", started.error()}});
     life_->runs_workflows = started.has_value();

@@ -65,6 +65,7 @@ private:
         fakes::NatsClient nats;
         fakes::KernelClient kernel;
         engine::Ports ports;
+        std::shared_ptr<engine::Room> room = std::make_shared<engine::Room>();
         std::unique_ptr<engine::Scheduler> scheduler;
         bool schedules = false;  // its start has succeeded
         std::unique_ptr<engine::WorkflowEngine> workflows;

@@ -24,7 +24,7 @@ local args, first_field = named_arguments()
 local job, ttl = args.job, args.records_ttl_ms
 records_ttl = ttl
 local lock, meta = KEYS[1], KEYS[2]
-local names = {'state', 'attempts', 'ls_dispatch', 'ls_dispatches', 'ls_published', 'ls_waits_limit', unpack(fields_of_entering)}
+local names = {'state', 'attempts', 'ls_dispatch', 'ls_dispatches', 'ls_published', 'ls_waits_limit', 'ls_in_hand', unpack(fields_of_entering)}
 for i = first_field, #ARGV, 2 do
   if ARGV[i + 1] == '' then names[#names + 1] = ARGV[i] end
 end
@@ -44,6 +44,11 @@ local function do_others_wait(queue)
   return not redis.call('ZSCORE', jobs, job) or redis.call('ZCARD', jobs) > 1
 end
 
+local function come_back()
+  redis.call('DEL', lock)
+  if present(facts.ls_in_hand) then redis.call('HDEL', meta, 'ls_in_hand') end
+end
+
 local states = {}
 for state in string.gmatch(args.walk or '', '[^,]+') do states[#states + 1] = state end
 local wrong_source = #states > 0 and not string.find(args.sources, ',' .. from .. ',', 1, true)
@@ -51,7 +56,7 @@ local wrong_dispatch = args.expected_dispatch and args.expected_dispatch ~= disp
 -- What somebody without the lock has ended meanwhile is not tried again, nor given a deadline.
 local postponed = #states == 0 and (args.next_attempt_ms or args.deadline_ms or args.queue)
 if wrong_source or wrong_dispatch or (postponed and terminal[from]) then
-  if args.release_lock then redis.call('DEL', lock) end
+  if args.release_lock then come_back() end
   return {'refused', from, attempts, dispatch}
 end
 
@@ -59,7 +64,7 @@ local at = now_micros()
 local late_scan = args.end_scan and #states == 0 and redis.call('HEXISTS', meta, 'ls_scan_pending') == 0
 local still_needed = from == 'SUCCEEDED' and args.replaces_ptr == redis.call('HGET', meta, 'result_ptr')
 if late_scan and not still_needed then
-  if args.release_lock then redis.call('DEL', lock) end
+  if args.release_lock then come_back() end
   return {'refused', from, attempts, dispatch}
 end
 local limit = args.tenant_limit
@@ -85,7 +90,7 @@ if limit and limit ~= '0' then
       if has_struck_off then wake_next(tenant, at) end
     end
     keep(job, tenant, ttl)
-    if args.release_lock then redis.call('DEL', lock) end
+    if args.release_lock then come_back() end
     return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs, at, {}, freed_workers}
   end
 end
@@ -118,6 +123,7 @@ if args.begin_dispatch then
   set_field('ls_dispatches', string.format('%.0f', tonumber(counter(facts.ls_dispatches)) + 1))
   delete_known(facts, 'ls_published')
 end
+if args.release_lock and present(facts.ls_in_hand) then set_field('ls_in_hand', '') end
 if args.result_ptr then
   redis.call('SET', 'job:result_ptr:' .. job, args.result_ptr, 'PX', ttl)
   set_field('result_ptr', args.result_ptr)

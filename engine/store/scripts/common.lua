@@ -97,6 +97,53 @@ local function take(lock, token, ttl)
   return redis.call('GET', lock) == token and redis.call('PEXPIRE', lock, ttl) == 1
 end
 
+-- Whoever takes a job or a run leaves a mark with it, and takes it off when it comes back, whatever has come of it:
+-- '<token> <lost> <lost alone> <how>'. A mark that the next one finds is of a handling that never came back. `lost` counts those in a
+-- row, and `lost alone` those during which the process had nothing else in hand, as `how` says: 'alone', else 'beside'.
+local function read_mark(mark)
+  local token, lost, lost_alone, how = string.match(mark or '', '^(%S+) (%d%d?) (%d%d?) (%l+)$')
+  return token, tonumber(lost or '0'), tonumber(lost_alone or '0'), how
+end
+
+-- The mark of a handling that begins, and how many before it never came back. One that asks again has left its mark already.
+local function mark_of(before, token)
+  local last, lost, lost_alone, how = read_mark(before)
+  if last == token then return before, lost, lost_alone end
+  if how == 'alone' then
+    lost_alone = math.min(lost_alone + 1, 99)
+  elseif last then
+    lost = math.min(lost + 1, 99)
+  end
+  return string.format('%s %d %d beside', token, lost, lost_alone), lost, lost_alone
+end
+
+-- Marks stand in a field of a hash, or where no field is named, under a key of their own. What holds another type is none.
+local function mark_at(key, field)
+  local mark
+  if field == '' then mark = redis.pcall('GET', key) else mark = redis.pcall('HGET', key, field) end
+  return type(mark) == 'string' and mark or ''
+end
+
+local function leave_mark(key, field, mark)
+  if field == '' then
+    redis.call('SET', key, mark, 'KEEPTTL')
+  else
+    redis.call('HSET', key, field, mark)
+  end
+end
+
+-- The handling of `token` has come back. Where another one has begun meanwhile, its mark stays, and what was lost before it counts
+-- no more: the job or run can be handled.
+local function take_mark_off(key, field, token)
+  local mark = mark_at(key, field)
+  local last, _, _, how = read_mark(mark)
+  if last and last ~= token then
+    leave_mark(key, field, string.format('%s 0 0 %s', last, how))
+  elseif mark ~= '' then
+    if field == '' then redis.call('DEL', key) else redis.call('HDEL', key, field) end
+  end
+end
+
 -- Reads strings at once: what the keys hold; false for one that is not there, or is of another type.
 -- Before a message is handled: has this consumer handled it to the end before? Then nothing is returned. If not, marks it as
 -- being handled. A mark names the content of its message: a server that lost its power gives out again the sequence numbers of what

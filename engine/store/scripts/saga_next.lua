@@ -3,11 +3,11 @@
 -- With nothing left the rollback is over: it is owed no more and the lock goes, at the same instant, so that what is
 -- recorded a moment later finds a rollback that will see it, or owes one anew.
 --
--- KEYS  1 lock  2 stack  3 sagas whose rollback is owed
--- ARGV  named: saga, token (not given: without a lock), step ('take', 'used' or 'bury'), lock_ttl_ms, entry; dead_letter,
+-- KEYS  1 lock  2 stack  3 sagas whose rollback is owed  4 the mark of the rollback that has it in hand (`mark_of`)
+-- ARGV  named: saga, token with records_ttl_ms (not given: without a lock), step ('take', 'used' or 'bury'), lock_ttl_ms, entry; dead_letter,
 --       dead_letter_id, dead_letter_ttl_ms, dead_letters_kept for 'bury'; of_tenant, of_run, others_after_ms (not given: never),
 --       next_saga with next_stack
--- Reply {'entry', the next one} | {'old', one of another tenant that has stood here for too long} | {'over'} | {'busy'} |
+-- Reply {'entry', the next one, and where the lock was taken: how many rollbacks in a row never came back, and of how many that were alone} | {'old', one of another tenant that has stood here for too long} | {'over'} | {'busy'} |
 --       {'lost'}
 
 local args = named_arguments()
@@ -117,6 +117,7 @@ local function next_entry()
   end
 end
 
+local mark, lost, lost_alone = '', 0, 0
 if args.step == 'take' then
   -- Looked at before the lock is: who comes late with an old list must not roll back what is recorded by then.
   if not redis.call('ZSCORE', KEYS[3], saga) then
@@ -127,6 +128,10 @@ if args.step == 'take' then
   redis.call('ZADD', KEYS[3], 'XX', at, saga)
   if token and not take(KEYS[1], token, args.lock_ttl_ms) then
     return {'busy'}
+  end
+  if token then
+    mark, lost, lost_alone = mark_of(mark_at(KEYS[4], ''), token)
+    redis.call('SET', KEYS[4], mark, 'PX', args.records_ttl_ms)
   end
 else
   if token and redis.call('GET', KEYS[1]) ~= token then
@@ -148,13 +153,13 @@ if args.others_after_ms then
   redis.call('PEXPIRE', met, 2 * tonumber(args.others_after_ms) + 1)
 end
 if entry then
-  return {kind, entry}
+  return {kind, entry, lost, lost_alone}
 end
 redis.call('ZREM', KEYS[3], saga)
 if args.next_saga and redis.call('EXISTS', args.next_stack) == 1 then
   redis.call('ZADD', KEYS[3], at, args.next_saga)
 end
 if token then
-  redis.call('DEL', KEYS[1])
+  redis.call('DEL', KEYS[1], KEYS[4])
 end
 return {'over'}

@@ -21,7 +21,8 @@
 --        what is stored is what counts, the job's deadline ('' = none), when all this was, {worker with a free slot, jobs that it
 --        had in flight, ...}, the worker that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue
 --        in which it waits for capacity ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
---        job before ('' = one has), how often in a row judging it has taken too long}
+--        job before ('' = one has), how often in a row judging it has taken too long, how many handlings in a row never came back, and
+--        of how many that were alone}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
 -- tenant's job under this id, and come no further, has named that tenant.
@@ -59,7 +60,7 @@ end
 local meta, at = KEYS[2], now_micros()
 local facts = read_fields(meta, 'state', 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
                           'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'updated_at', 'ls_stream_server',
-                          'ls_input_misses', 'ls_policy_timeouts', 'ls_request_lost', unpack(fields_of_entering))
+                          'ls_input_misses', 'ls_policy_timeouts', 'ls_request_lost', 'ls_in_hand', unpack(fields_of_entering))
 local function is_empty()
   for _, value in pairs(facts) do
     if value then return false end
@@ -91,12 +92,14 @@ local begins = not foreign and not present(facts.state) and redis.call('SET', mi
 local state = begins and '' or state_of(job, facts.state)
 local stored = ''
 local at_work = terminal[state] or state == 'DISPATCHED' or state == 'RUNNING'
+local mark, lost, lost_alone = mark_of(facts.ls_in_hand, token)
 if foreign and not at_work then
   stored = request or redis.call('GET', request_key(job))
   if state == '' or not stored then
     redis.call('DEL', KEYS[1])
     return {'refused'}
   end
+  redis.call('HSET', meta, 'ls_in_hand', mark)
   keep(job, tenant, ttl)
 elseif not at_work then
   local first = not request and redis.call('SET', request_key(job), args.request, 'NX', 'PX', ttl)
@@ -122,6 +125,7 @@ elseif not at_work then
     if note_down('SADD', trace, job) then redis.call('PEXPIRE', trace, ttl) end
     if not facts.trace_id then set('trace_id', args.trace_id) end
   end
+  set('ls_in_hand', mark)
   local its_own = stored == ''
   if its_own and args.idempotency_key then
     redis.call('SET', args.idempotency_key, job, 'NX', 'PX', args.idempotency_ttl_ms)
@@ -145,6 +149,12 @@ elseif not at_work then
 else
   -- Whoever repairs what an end has left out goes by what the job has ended by.
   if terminal[state] and request and request ~= args.request then stored = request end
+  -- Of what has ended there is nothing to set aside.
+  if terminal[state] then
+    lost, lost_alone = 0, 0
+  elseif present(facts.state) then
+    redis.call('HSET', meta, 'ls_in_hand', mark)
+  end
   give_way(job, at)
   facts.ls_waits_since, facts.ls_waits_token, facts.ls_queue = false, false, false
 end
@@ -174,4 +184,4 @@ return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), fact
         facts.ls_waits_token or '', woken_jobs, facts.updated_at or '0', facts.ls_stream_server or '', wrong_typed,
         counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at,
         freed_workers, place == 'woken' and (facts.ls_handed or '') or '', facts.ls_queue or '', waited, unserved,
-        untouched and (state == '' or state == 'PENDING') and '1' or '', counter(facts.ls_policy_timeouts)}
+        untouched and (state == '' or state == 'PENDING') and '1' or '', counter(facts.ls_policy_timeouts), lost, lost_alone}

@@ -109,5 +109,5 @@ elseif redis.call('ZREM', 'lockstep:wf:ended', over) == 1 then
   for _, kind in ipairs({'def', 'seen', 'open', 'outbox', 'asks'}) do redis.call('PERSIST', wf_key(kind, run)) end
   redis.call('ZREM', 'lockstep:wf:cancelling', run)
 end
-if args.release_lock and args.token then redis.call('DEL', KEYS[1]) end
+if args.release_lock and args.token then redis.call('DEL', KEYS[1], wf_key('in_hand', run)) end
 return {'ok'}

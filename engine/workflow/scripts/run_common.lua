@@ -6,6 +6,7 @@
 --   lockstep:wf:outbox:<run>  hash of what is still to be sent for it
 --   lockstep:wf:due:<run>     zset of its steps that are due by themselves, by when (ms); the run's time limit under ''
 --   lockstep:wf:asks:<run>    list of what people have asked of it
+--   lockstep:wf:in_hand:<run> the mark of the visit that has it in hand (`mark_of`)
 -- and of all runs, by since when (us): lockstep:wf:outbox, lockstep:wf:asked, lockstep:wf:cancelling; and by when they go (ms),
 -- as <workflow>:<run> with the workflow's percent signs and colons escaped: lockstep:wf:ended
 
