@@ -40,6 +40,7 @@ Undelivered::Undelivered(Of what, const Context& context, SweepStore& sweeps, St
       marks_(context.ports.redis, context.ports.clock, context.tunables),
       subject_(what == Of::submissions ? wire::kSubjectSubmit : wire::kSubjectResult),
       durable_(wire::durable_name(wire::kQueueScheduler, subject_)),
+      interval_(interval),
       patience_(context.tunables.bus_ack_wait + interval),
       watch_(context.ports.bus, std::string(wire::kStreamSys), durable_) {}
 
@@ -128,7 +129,9 @@ Task<bool> Undelivered::note(const DeliveryMark& mark, const std::optional<Deliv
 Task<void> Undelivered::look_through(Ticker& ticker, DeliveryMark& mark) {
     bool all_accounted = true;
     StreamSequence next = mark.accounted.next();
-    for (int read = 0; read < kPassedByMax; ++read) {
+    // Others of the tick have their turn however many there are, and however slow the servers.
+    const MonoTime until = context_.ports.clock.in(interval_);
+    for (int read = 0; read < kPassedByMax && (read == 0 || context_.ports.clock.monotonic() < until); ++read) {
         const bool still_mine = co_await ticker.keep();
         if (!still_mine) co_return;
         const Seen seen = co_await look_at_next(next);

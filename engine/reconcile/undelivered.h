@@ -82,7 +82,7 @@ private:
     DeliveryMarks marks_;
     const std::string subject_;
     const std::string durable_;
-    const Duration patience_;
+    const Duration interval_, patience_;
     LeaderWatch watch_;
     /// When this replica last noted something.
     struct Noted {
