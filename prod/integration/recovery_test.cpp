@@ -81,6 +81,43 @@ TEST_F(RecoveryTest, AJobWhoseWorkerDiedTimesOut) {
     EXPECT_NE(letters[0].value("reason", "").find("RUNNING"), std::string::npos) << letters.dump();
 }
 
+// A killed process cannot be told from one that ended of what it handled. Policy answers nobody while jobs are in hand, so that each
+// kill finds hundreds of them, and from the fourth on one that is handled alone.
+TEST_F(RecoveryTest, FiveKillsWithHundredsOfJobsInHandSetNothingAside) {
+    constexpr int kJobs = 200;
+    world->environment["LOCKSTEP_SAFETY_TIMEOUT"] = "40s";
+    world->environment["LOCKSTEP_JOB_LOCK_TTL"] = "60s";
+    world->environment["LOCKSTEP_PENDING_AGE"] = "2m";
+    world->environment["NATS_JS_ACK_WAIT"] = "9s";
+    world->add_worker("w1");
+    const auto in_hand = [&] { return world->redis_keys("cordum:scheduler:job:*"); };
+    for (int kill = 1; kill <= 5; ++kill) {
+        auto& victim = world->add_scheduler();
+        // Its connection to the kernel is made by a first question.
+        ASSERT_EQ(
+            world->ctl({"submit", "--id", "probe-" + std::to_string(kill), "--wait", "--wait-for", "20s"}).exit_code,
+            0);
+        world->kernel().signal(SIGSTOP);
+        if (kill == 1) ASSERT_EQ(world->ctl({"submit", "--count", std::to_string(kJobs)}).exit_code, 0);
+        if (kill <= 3) {
+            EXPECT_TRUE(Deployment::until([&] { return in_hand() >= kJobs / 2; }, 20s))
+                << in_hand() << ", kill " << kill;
+        } else {
+            EXPECT_TRUE(victim.says("handled alone")) << "kill " << kill;
+        }
+        victim.kill();
+        // The life of the locks is over; the marks stay.
+        world->redis_type({R"(EVAL "for _, k in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', k) end" 0 )"
+                           "cordum:scheduler:job:*"});
+        ASSERT_EQ(in_hand(), 0);
+        world->kernel().signal(SIGCONT);
+    }
+    world->add_scheduler();
+    EXPECT_TRUE(world->all_end(kJobs + 5, 60s));
+    EXPECT_EQ(world->states()["SUCCEEDED"], kJobs + 5) << nlohmann::json(world->states()).dump();
+    EXPECT_EQ(world->ctl_json({"dlq", "list"}).size(), 0U);
+}
+
 // REPLAY-01: the submitter wrote the job and died before it published it.
 TEST_F(RecoveryTest, AJobWhoseSubmissionWasNeverPublishedRunsAllTheSame) {
     world->add_worker("w1");
