@@ -250,6 +250,24 @@ TEST_F(StoreSaga, TheOneThatWasTriedGoesToTheEndOfTheQueue) {
     EXPECT_EQ(loop.wait(sagas->pending(1)).value(), std::vector{other});
 }
 
+TEST_F(StoreSaga, SixtyFourThatNobodyCanBeginStarveNoOther) {
+    push("first");
+    owe();
+    for (int i = 0; i < 64; ++i) {
+        const SagaName broken = run_of("broken-" + std::to_string(i));
+        run({"SET", broken.stack(), "no list"});
+        run({"ZADD", kPending, "1", broken.text()});
+    }
+    const SagaName behind = saga;
+    const auto first_page = loop.wait(sagas->pending(64)).value();
+    EXPECT_EQ(std::ranges::count(first_page, behind), 0);
+    for (const SagaName& one : first_page) {
+        saga = one;
+        EXPECT_FALSE(loop.wait(sagas->begin(saga, lock())).applied());
+    }
+    EXPECT_EQ(loop.wait(sagas->pending(1)).value(), std::vector{behind});
+}
+
 TEST_F(StoreSaga, NamesThatNobodyCanReadHideNoSaga) {
     for (int i = 0; i < 100; ++i) run({"ZADD", kPending, "1", "of a later version " + std::to_string(i)});
     push("first");
