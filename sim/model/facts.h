@@ -20,6 +20,16 @@ struct Observed {
     const Job* job = nullptr;  // null: it is about no job
 };
 
+/// How the command that changes a job is bound to the job's lock. `unseen`: the words of the command are not known.
+enum class LockUse : std::uint8_t { unseen, no_token, present_token, former_token };
+struct UnderLock {
+    LockUse use{};
+    fakes::NodeId holder;     // invalid: none
+    bool is_known = true;     // as of JobLock
+    bool was_lost = false;    // a token that it had before may still be in use
+    EventNumber changed = 0;  // as of JobLock
+};
+
 /// The field `state` of the hash of a job was written, maybe with the same value.
 struct StateChanged : Observed {
     State from{};     // hash or state key
@@ -27,7 +37,8 @@ struct StateChanged : Observed {
     State to{};
     Dispatch dispatch;  // before it, and so the rest
     End end;
-    EventNumber last_change = 0;       // of the field
+    EventNumber last_change = 0;  // of the field
+    UnderLock lock;
     EventNumber tenant_activated = 0;  // when a job of its tenant took a slot last
 };
 
@@ -57,11 +68,50 @@ struct Sent : Observed {
     EventNumber state_unread = 0;  // since when the replica could not read the state; 0: it could
     bool is_commits = false;       // the publish that belongs to a commit; else one more of the same dispatch
     Time committed_at{};           // when the replica had the reply to that commit
+    Since lock_granted;            // to the replica, last; event 0: never
+    bool has_request = false;      // it is a packet with a request, and so the rest
+    PolicyWord::Word word;         // of policy on exactly this request
+    PolicyWord::Question asked;    // the latest of the replica
+    bool says_bypassed = false;    // by its labels, and so the next
+    bool says_approved = false;
+    bool is_approved = false;  // by an operator, with this content
+    std::string input;         // the key of Redis where its input is; empty: none, or elsewhere
+};
+
+/// A message for a worker arrived. `job` is null: it names none.
+struct Arrived : Observed {
+    std::string subject;
+};
+
+/// A replica reports that a gate is done.
+struct GatePassed : Observed {};
+
+/// A replica goes by an approval of a job that waits for one.
+struct ApprovalCounted : Observed {
+    HumanWord::Waiting waiting;
+};
+
+/// A lock of any kind was given back or renewed.
+struct LockTouched : Observed {
+    std::string key;
+    bool renewed = false;
+    fakes::NodeId holder;      // valid
+    LockUse use{};             // present_token, no_token or unseen
+    EventNumber job_lock = 0;  // when the holder of the lock of this job changed last; 0: it is another lock
+};
+
+/// A replica whose lock on the job ran out does something about the job.
+struct LockOutlived : Observed {};
+
+/// The input of a job was not there, for the time that `misses` says.
+struct InputMissed : Observed {
+    std::int64_t misses = 0;
 };
 
 /// A heartbeat came that is out of bounds, and is no sign of life.
 struct HeartbeatOutOfBounds : Observed {};
 
-using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, HeartbeatOutOfBounds>;
+using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, Arrived,
+                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, InputMissed>;
 
 }  // namespace lockstep::sim

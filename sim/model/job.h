@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/model/human_word.h"
+#include "sim/model/policy_word.h"
 #include "sim/model/results.h"
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
@@ -32,6 +35,22 @@ struct Commit {
     Time answered_at{};
 };
 
+/// The lock of a job, as Redis has it. A holder is a token: two handlers of one replica are two.
+struct JobLock {
+    struct Grant {
+        fakes::NodeId node;
+        Since since;
+    };
+    fakes::NodeId holder;             // invalid: none
+    std::string token;                // of the holder; empty: none
+    std::vector<std::string> former;  // that it had before, the latest last
+    EventNumber changed = 0;          // when the holder last became another, or none
+    EventNumber taken = 0;            // last
+    bool is_known = true;             // false: Redis lost data, and the lock was not taken since
+    std::vector<Grant> grants;        // the last of each replica, by taking and renewing
+    fakes::NodeId ran_out_under;      // held it when it ran out, and did nothing about the job since
+};
+
 /// The first final state, until Redis has lost it.
 struct End {
     State state = State::absent;
@@ -51,11 +70,14 @@ struct Job {
     bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records
 
     std::int64_t tenant_limit = 0;  // that policy gave with its last answer; 0: none
-    EventNumber lock_taken = 0;
+    JobLock lock;
     Dispatch dispatch;
     std::vector<Commit> commits;
     WorkerResults results;
     StateReads reads;
+    PolicyWord policy;
+    HumanWord human;
+    bool input_unread = false;  // its hash says that it went on without its input
 
     /// What every reader of the two takes for the state (redis-schema.md 3.1).
     [[nodiscard]] State state() const { return in_hash == State::absent ? in_mirror : in_hash; }

@@ -5,10 +5,14 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/subjects.h"
+#include "sim/model/capacity_keys.h"
+#include "sim/model/documented_settings.h"
 #include "sim/model/heartbeat_bounds.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/snapshot_text.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 
@@ -27,6 +31,24 @@ constexpr std::string_view kIndexes[] = {"job:index:",
                                          "lockstep:tenant:slots:",
                                          "lockstep:tenant:waiting:",
                                          "lockstep:tenant:woken:"};
+
+/// Tokens that are remembered of one job's lock. The holder of an older one learns at its next renewal that it has lost the lock.
+constexpr std::size_t kFormerTokensMax = 8;
+
+void leave(JobLock& lock, EventNumber event) {
+    if (!lock.token.empty()) lock.former.push_back(std::exchange(lock.token, {}));
+    if (lock.former.size() > kFormerTokensMax) lock.former.erase(lock.former.begin());
+    lock.holder = {};
+    lock.changed = event;
+}
+
+void grant(JobLock& lock, fakes::NodeId node, Since since) {
+    const auto known = std::ranges::find(lock.grants, node, &JobLock::Grant::node);
+    if (known == lock.grants.end())
+        lock.grants.push_back({node, since});
+    else
+        known->since = since;
+}
 
 bool is_plain_state_read(const Event& event) {
     const bool plain =
@@ -92,6 +114,17 @@ void Model::flush() {
 void Model::command(fakes::NodeId, std::span<const std::string_view> words, std::int64_t) {
     if (!facts_.empty()) flush();
     in_command_ = !words.empty();
+    command_ = words;
+}
+
+bool Model::command_names(std::string_view word) const { return std::ranges::find(command_, word) != command_.end(); }
+
+LockUse Model::use_of(const JobLock& lock) const {
+    if (command_.empty()) return LockUse::unseen;
+    if (!lock.token.empty() && command_names(lock.token)) return LockUse::present_token;
+    const bool former =
+        std::ranges::any_of(lock.former, [this](const std::string& token) { return command_names(token); });
+    return former ? LockUse::former_token : LockUse::no_token;
 }
 
 // The keyspace ---------------------------------------------------------------------------------------------------------------
@@ -116,6 +149,8 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     fact.dispatch = job.dispatch;
     fact.end = job.end;
     fact.last_change = job.changed;
+    const JobLock& lock = job.lock;
+    fact.lock = {use_of(lock), lock.holder, lock.is_known, !lock.former.empty(), lock.changed};
     fact.tenant_activated = job.tenant->last_activated;
     note(fact, client, &job, clock_.present());
     recount(job, [&] { job.in_hash = fact.to; });
@@ -123,6 +158,8 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
     look_whether_out(job, upcoming());
+    if (fact.to == State::dispatched) job.policy.dispatched(client);
+    job.human.entered(client, fact.to);
 }
 
 void Model::write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
@@ -170,6 +207,19 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "safety_decision") {
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
         if (after == "UNAVAILABLE") job_of_hash_key(key).tenant_limit = 0;
+        if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job_of_hash_key(key).human.asked_anew();
+    } else if (field == "safety_reason") {
+        Job& job = job_of_hash_key(key);
+        const auto& waiting = job.human.waiting();
+        if (after == "approval granted" && is_scheduler(client) && waiting && waiting->request_lost)
+            note(ApprovalCounted{}, client, &job, clock_.present()).waiting = *waiting;
+    } else if (field == "approval_job_hash") {
+        if (client == Topology::kOperator) job_of_hash_key(key).human.recorded(clock_.present());
+    } else if (field == "ls_input_unread") {
+        if (after == "1") job_of_hash_key(key).input_unread = true;
+    } else if (field == "ls_input_misses") {
+        InputMissed& fact = note(InputMissed{}, client, &job_of_hash_key(key), clock_.present());
+        std::from_chars(after.data(), after.data() + after.size(), fact.misses);
     } else if (field == "ls_result_first") {
         WorkerResults::Sequence sequence = 0;  // '<sequence> <micros>'
         std::from_chars(after.data(), after.data() + after.size(), sequence);
@@ -183,16 +233,29 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
 }
 
 void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
-    if (field == "ls_worker" && key.starts_with(kJobHashPrefix)) name_worker(job_of_hash_key(key), 0, upcoming());
+    if (!key.starts_with(kJobHashPrefix)) return;
+    if (field == "ls_worker") name_worker(job_of_hash_key(key), 0, upcoming());
+    if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
 }
 
-void Model::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after, std::int64_t,
-                       std::int64_t) {
+void Model::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
+                       std::int64_t, std::int64_t) {
+    if (key.starts_with(kRequestPrefix))
+        job(key.substr(kRequestPrefix.size())).human.request_stored(client, after, clock_.present());
+    if (key == kSettingsKey) {
+        const auto settings = read_settings(after);
+        failed_open_ |= settings && settings->input_fail_mode == "open";
+    }
     const auto name = job_of_state_key(key);
     if (!name) return;
     Job& written = job(*name);
     recount(written, [&] { written.in_mirror = state_of(after); });
     look_whether_out(written, upcoming());
+}
+
+/// A job that is queued for a slot found none free.
+void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double) {
+    if (is_line(key)) job(member).policy.queued(client);
 }
 
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
@@ -210,6 +273,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
             for (const std::string& member : *set) tear(member);
         return;
     }
+    if (key.starts_with(kRequestPrefix)) job(key.substr(kRequestPrefix.size())).human.request_lost(clock_.present());
     const auto hash = job_of_hash(key);
     const auto name = hash ? hash : job_of_state_key(key);
     if (!name) return;
@@ -219,6 +283,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         if (evicted) tear(*name);
         name_worker(lost, 0, upcoming());
         lost.results.hash_lost();
+        lost.human.hash_lost();
     }
     look_whether_out(lost, upcoming());
     // A record whose time is over is not lost: each message about the job that is still to come must know that it ended. Once data
@@ -251,6 +316,9 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         job.dispatch.out = is_out(job.state());
         job.dispatch.since = clock_.present();
         job.results.all_lost();
+        job.lock.is_known = false;
+        job.policy.data_lost();
+        job.human.data_lost(job.in_hash);
         if (!is_final(job.state())) job.end = {};
     }
 }
@@ -258,14 +326,30 @@ void Model::restored(const fakes::redis::Keyspace& now) {
 // Events ---------------------------------------------------------------------------------------------------------------------
 
 void Model::on_event(const Event& event, Time now) {
+    if (event.when == When::before && !event.job.empty() && event.node.valid()) {
+        Job& job = job_of(event);
+        if (job.lock.ran_out_under == event.node) {
+            job.lock.ran_out_under = {};
+            note(LockOutlived{}, event.node, &job, clock_.present());
+        }
+    }
     switch (event.kind) {
         case EventKind::redis: on_redis(event, now); break;
         case EventKind::lock_acquired:
         case EventKind::lock_released:
-        case EventKind::lock_renewed: on_lock(event); break;
+        case EventKind::lock_renewed:
+        case EventKind::lock_expired: on_lock(event, now); break;
         case EventKind::publish: on_publish(event); break;
-        case EventKind::core_deliver: on_sign_of_life(event, now); break;
-        case EventKind::kernel_check: on_policy_answer(event); break;
+        case EventKind::core_deliver:
+            if (event.packet != nullptr && is_worker_subject(event.subject))
+                note(Arrived{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present()).subject =
+                    event.subject;
+            on_sign_of_life(event, now);
+            break;
+        case EventKind::kernel_check: on_policy(event, now); break;
+        case EventKind::approve:
+            if (!event.job.empty() && event.to != "DENIED") job_of(event).human.called();
+            break;
         case EventKind::stored:
         case EventKind::deliver:
         case EventKind::ack:
@@ -276,6 +360,7 @@ void Model::on_event(const Event& event, Time now) {
             if (event.name == "nats.power_cut")
                 for (Job& job : jobs_) job.results.all_lost();
             clocks_jumped_ |= event.name.starts_with("clock");
+            packets_garbled_ |= event.name == "corrupt";
             break;
         default: break;
     }
@@ -327,23 +412,63 @@ StateReads::CallKind Model::kind_of(const Event& call) {
     return StateReads::CallKind{call_names_.number_of(call.command)} << 32U | call_names_.number_of(call.script);
 }
 
-void Model::on_lock(const Event& event) {
+void Model::on_lock(const Event& event, Time now) {
+    const bool taken = event.kind == EventKind::lock_acquired;
+    const bool released = event.kind == EventKind::lock_released;
+    if (!taken && event.kind != EventKind::lock_expired && event.node.valid() && event.peer.valid())
+        on_lock_touched(event);
     if (event.job.empty()) return;
     Job& job = job_of(event);
-    if (event.kind == EventKind::lock_acquired) job.lock_taken = clock_.present();
+    const Since since{clock_.present(), now};
+    if (taken && !job.lock.token.empty() && job.lock.token != event.name) leave(job.lock, since.event);
+    if (taken) {
+        std::erase(job.lock.former, event.name);
+        job.lock.holder = event.node;
+        job.lock.token = event.name;
+        job.lock.is_known = true;
+        job.lock.changed = job.lock.taken = since.event;
+        job.policy.lock_taken(event.node, now, answers_good_for_);
+    } else if (event.kind == EventKind::lock_expired) {
+        job.lock.ran_out_under = job.lock.holder;
+        leave(job.lock, since.event);
+        return;
+    } else if (released) {
+        leave(job.lock, since.event);
+        if (event.node == event.peer) job.policy.lock_returned(event.node);
+    }
+    if (!released) grant(job.lock, event.node, since);
     // Found again with its data: its holder goes on with what it has read.
-    if (event.kind == EventKind::lock_acquired && event.flag) return;
-    if (event.kind != EventKind::lock_renewed) job.reads.lock_changed_hands();
-    if (event.kind != EventKind::lock_released) job.reads.lock_given(event.node);
+    if (taken && event.flag) return;
+    if (taken || released) job.reads.lock_changed_hands();
+    if (!released) job.reads.lock_given(event.node);
+}
+
+void Model::on_lock_touched(const Event& event) {
+    Job* job = event.job.empty() ? nullptr : &job_of(event);
+    LockTouched& fact = note(LockTouched{}, event.node, job, clock_.present());
+    fact.key = event.key;
+    fact.renewed = event.kind == EventKind::lock_renewed;
+    fact.holder = event.peer;
+    fact.use = command_.empty()            ? LockUse::unseen
+               : command_names(event.name) ? LockUse::present_token
+                                           : LockUse::no_token;
+    if (job != nullptr) fact.job_lock = job->lock.changed;
 }
 
 void Model::on_publish(const Event& event) {
-    const auto worker = event.when == When::before ? wire::worker_of(event.subject) : std::nullopt;
-    if (!worker || event.job.empty()) return;
+    if (event.when != When::before || event.job.empty()) return;
+    if (event.subject == wire::kSubjectResult && event.packet != nullptr &&
+        event.packet->job_result().worker_id() == "cordum-scheduler")
+        note(GatePassed{}, event.node, &job_of(event), clock_.present());
+    const auto worker = wire::worker_of(event.subject);
+    if (!worker) return;
     Job& job = job_of(event);
     Sent& fact = note(Sent{}, event.node, &job, clock_.present());
     fact.worker = worker_names_.number_of(*worker);
     fact.state_unread = job.reads.unread_since(event.node);
+    const auto granted = std::ranges::find(job.lock.grants, event.node, &JobLock::Grant::node);
+    if (granted != job.lock.grants.end()) fact.lock_granted = granted->since;
+    if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });
     if (commit == job.commits.end()) return;
@@ -352,11 +477,31 @@ void Model::on_publish(const Event& event) {
     job.commits.erase(commit);
 }
 
-void Model::on_policy_answer(const Event& event) {
-    if (event.when != When::applied || event.job.empty()) return;
-    cap::PolicyCheckResponse answer;
-    if (answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
-        job_of(event).tenant_limit = answer.constraints().budgets().max_concurrent_jobs();
+void Model::look_at_request(Sent& fact, const cap::JobRequest& request) {
+    fact.has_request = true;
+    fact.word = fact.job->policy.on_sending(fact.node, request);
+    fact.asked = fact.job->policy.question_of(fact.node);
+    fact.says_bypassed = request.labels().contains("safety_bypassed");
+    fact.says_approved = request.labels().contains("approval_granted");
+    fact.is_approved = fact.job->human.approval() && fact.job->human.approved(request);
+    fact.input = wire::key_of_pointer(request.context_ptr());
+}
+
+void Model::on_policy(const Event& event, Time now) {
+    if (event.job.empty()) return;
+    Job& job = job_of(event);
+    if (event.when == When::before) {
+        cap::PolicyCheckRequest question;
+        if (question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
+            job.policy.asked(event.node, std::move(question), clock_.present());
+    } else if (event.when == When::answered) {
+        job.policy.answered(event, {clock_.present(), now});
+    } else {
+        job.human.policy_answered(event, clock_.present());
+        cap::PolicyCheckResponse answer;
+        if (answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
+            job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs();
+    }
 }
 
 void Model::on_result(const Event& event, Time now) {
@@ -385,6 +530,7 @@ void Model::on_node_down(fakes::NodeId node) {
         std::erase_if(job.commits, [node](const Commit& one) { return one.replica == node; });
         job.results.node_down(node);
         job.reads.node_down(node);
+        job.policy.node_down(node);
     }
     const auto place = static_cast<std::size_t>(node.value);
     if (node.valid() && place < workers_.size()) workers_[place].clear();

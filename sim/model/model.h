@@ -3,7 +3,7 @@
 //
 // 1. Jobs, workers and tenants are numbers or stable addresses; a name is looked up once for each key or event.
 // 2. The model is that of the servers: what Redis has, what the streams hold, what each replica was sent. It knows nothing of
-//    scripts, and nothing of settings; rules apply those.
+//    scripts, and of settings only how long an answer of policy is good; rules apply the others.
 // 3. Where data is lost, the model follows what Redis has kept.
 #pragma once
 
@@ -36,7 +36,9 @@ public:
         fakes::EventKind::term,          fakes::EventKind::redis,         fakes::EventKind::kernel_check,
         fakes::EventKind::stored,        fakes::EventKind::deliver,       fakes::EventKind::core_deliver,
         fakes::EventKind::lock_acquired, fakes::EventKind::lock_released, fakes::EventKind::lock_renewed,
-        fakes::EventKind::node_down,     fakes::EventKind::fault};
+        fakes::EventKind::lock_expired,  fakes::EventKind::node_down,     fakes::EventKind::fault,
+        fakes::EventKind::core_publish,  fakes::EventKind::in_progress,   fakes::EventKind::output_check,
+        fakes::EventKind::submit,        fakes::EventKind::cancel,        fakes::EventKind::approve};
 
     /// Both outlive the model.
     Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
@@ -54,6 +56,13 @@ public:
     /// A clock of the cluster was set forward or back.
     [[nodiscard]] bool clocks_jumped() const { return clocks_jumped_; }
 
+    /// Packets are changed on their way, or were: a name may be that of nothing.
+    [[nodiscard]] bool packets_garbled() const { return packets_garbled_; }
+    /// By the settings that Redis has or had: input policy may fail open.
+    [[nodiscard]] bool failed_open() const { return failed_open_; }
+
+    /// policy_answer_max_age, the most that any replica has.
+    void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
     /// Delivers what is still to be delivered, where the end of the last command is not told.
     void flush();
 
@@ -65,6 +74,8 @@ public:
                   std::string_view after) override;
     void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
                       std::string_view before) override;
+    void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                  double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
@@ -86,11 +97,15 @@ private:
 
     void on_redis(const fakes::Event& event, Time now);
     void on_reply(const fakes::Event& event, Time now);
-    void on_lock(const fakes::Event& event);
+    void on_lock(const fakes::Event& event, Time now);
+    void on_lock_touched(const fakes::Event& event);
+    [[nodiscard]] LockUse use_of(const JobLock& lock) const;
+    [[nodiscard]] bool command_names(std::string_view word) const;
     void on_publish(const fakes::Event& event);
+    void look_at_request(Sent& fact, const cap::JobRequest& request);
     void on_sign_of_life(const fakes::Event& event, Time now);
     void on_snapshot(const fakes::Event& event, Time now);
-    void on_policy_answer(const fakes::Event& event);
+    void on_policy(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event, Time now);
     void on_node_down(fakes::NodeId node);
     [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
@@ -109,6 +124,7 @@ private:
     std::vector<Fact> facts_;
     std::vector<Fact> delivering_;
     bool in_command_ = false;
+    std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell
 
     NameNumbers job_names_, worker_names_, call_names_;
     std::deque<Job> jobs_;  // by number - 1
@@ -119,6 +135,9 @@ private:
     std::vector<std::vector<Liveness>> workers_;  // by node, then by worker
     bool data_lost_ = false;                      // some, at some time
     bool clocks_jumped_ = false;
+    bool packets_garbled_ = false;
+    bool failed_open_ = false;
+    engine::Duration answers_good_for_{};
 };
 
 }  // namespace lockstep::sim

@@ -8,8 +8,8 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/capacity_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

@@ -1,11 +1,9 @@
 #include "sim/oracles/invariants.h"
 
-#include "sim/oracles/approval_bound.h"
 #include "sim/oracles/bounded_memory.h"
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/cancel_told.h"
 #include "sim/oracles/circuit_rules.h"
-#include "sim/oracles/content_seen.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/delay_timer_kept.h"
 #include "sim/oracles/fail_modes.h"
@@ -14,14 +12,12 @@
 #include "sim/oracles/job_history.h"
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
-#include "sim/oracles/lock_exclusion.h"
 #include "sim/oracles/no_cold_start.h"
 #include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/outputs_audited.h"
-#include "sim/oracles/policy_before_dispatch.h"
 #include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
 #include "sim/oracles/questions_true.h"
@@ -80,8 +76,8 @@ std::vector<Invariant> make_table() {
          .excused_where_lost = kExcusedByEither},
         {.name = "policy_before_dispatch",
          .help = "no job reaches a worker without an allow for exactly that request",
-         .make = by_tunables<PolicyBeforeDispatch>,
-         .reads = {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)}},
+         .rules = rules::policy_before_dispatch,
+         .reads = {most(&T::policy_check_fail_mode)}},
         {.name = "fail_closed",
          .help = "after a failed state read of a job, no publish of it before a later successful read",
          .rules = rules::fail_closed},
@@ -99,7 +95,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::bus_max_deliver)}},
         {.name = "lock_exclusion",
          .help = "two holders never both commit under one lock",
-         .make = by_tunables<LockExclusion>,
+         .rules = rules::lock_exclusion,
          .reads = {most(&T::job_lock_ttl)}},
         {.name = "single_ticker",
          .help = "never two replicas tick in one lock window",
@@ -167,8 +163,8 @@ std::vector<Invariant> make_table() {
                    exactly(&T::store_op_timeout)}},
         {.name = "approval_bound",
          .help = "an approval releases only the request whose hash was approved",
-         .make = by_tunables<ApprovalBound>,
-         .reads = {most(&T::policy_check_fail_mode), most(&T::policy_answer_max_age)}},
+         .rules = rules::approval_bound,
+         .reads = {most(&T::policy_check_fail_mode)}},
         // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
         {.name = "job_history",
          .help = "what users and workers did to a job, and were told, explains each of its states",
@@ -232,7 +228,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::policy_check_fail_mode)}},
         {.name = "content_seen",
          .help = "no job is sent whose input a rule must see, unless policy saw it or the job is marked",
-         .make = alone<ContentSeen>},
+         .rules = rules::content_seen},
         {.name = "timeout_explained",
          .help = "a job that ends TIMEOUT has a worker, a disturbance or a deadline that explains it",
          .make = by_tunables<TimeoutExplained>,

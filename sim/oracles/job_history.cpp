@@ -10,7 +10,7 @@
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/policy_word.h"
+#include "sim/model/policy_word.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

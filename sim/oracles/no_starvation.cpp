@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/capacity_keys.h"
 
 namespace lockstep::sim {
 

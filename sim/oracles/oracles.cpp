@@ -3,6 +3,7 @@
 #include "engine/runtime/invariant.h"
 #include "sim/oracles/invariants.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/spec/worker_life.h"
 
 namespace lockstep::sim {
 
@@ -21,6 +22,8 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
 }
 
 void add_rules(Judgement& judgement, TunablesInForce& tunables, std::span<const std::string_view> only) {
+    judgement.model().set_answers_good_for(
+        spec::by_the_slowest_clock(tunables.most_of(&engine::Tunables::policy_answer_max_age)));
     for (const Invariant& invariant : invariants()) {
         if (invariant.rules == nullptr) continue;
         if (!only.empty() && std::ranges::find(only, invariant.name) == only.end()) continue;

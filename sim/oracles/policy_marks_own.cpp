@@ -7,8 +7,8 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
+#include "sim/model/documented_settings.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/documented_settings.h"
 
 namespace lockstep::sim {
 

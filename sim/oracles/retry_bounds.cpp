@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/capacity_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

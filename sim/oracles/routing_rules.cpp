@@ -7,9 +7,9 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/heartbeat_bounds.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/capacity_keys.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "fakes/redis/value.h"
+#include "sim/model/documented_settings.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/documented_settings.h"
 
 namespace lockstep::sim {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/heartbeat_bounds.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/capacity_keys.h"
 
 namespace lockstep::sim {
 

@@ -7,8 +7,8 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/capacity_keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
-#include "sim/oracles/capacity_keys.h"
+#include "sim/model/capacity_keys.h"
 
 namespace lockstep::sim {
 

@@ -6,10 +6,14 @@
 
 namespace lockstep::sim::rules {
 
+void approval_bound(Rules& rules, const engine::Tunables& tunables);
+void content_seen(Rules& rules, const engine::Tunables& tunables);
 void fail_closed(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
+void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
 void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
+void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 

@@ -50,7 +50,7 @@ Overtaken overtaken(const Job& job, const Dispatch& dispatch, fakes::NodeId repl
     for (const WorkerResults::Stored& result : results) {
         if (result.sequence >= counted->sequence) break;
         const Since known = known_since(result, tunables);
-        if (known.event != 0 && counts(result) && !brings(result.asks_for, state) && known.event < job.lock_taken &&
+        if (known.event != 0 && counts(result) && !brings(result.asks_for, state) && known.event < job.lock.taken &&
             now - known.at < surely)
             return {result.sequence, counted->sequence, known};
     }

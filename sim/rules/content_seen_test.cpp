@@ -1,5 +1,3 @@
-#include "sim/oracles/content_seen.h"
-
 #include <gmock/gmock.h>
 
 #include "sim/oracles/forged_world.h"

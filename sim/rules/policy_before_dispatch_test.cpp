@@ -1,14 +1,11 @@
 // policy_before_dispatch and approval_bound share what they know of policy's word and of an operator's: each story here is told
 // to both.
-#include "sim/oracles/policy_before_dispatch.h"
-
 #include <gmock/gmock.h>
 
 #include <chrono>
 
-#include "sim/oracles/approval_bound.h"
 #include "sim/oracles/forged_world.h"
-#include "sim/oracles/test_oracle.h"
+#include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
@@ -296,26 +293,28 @@ TEST_P(ForgottenQuestion, IsTheFailModesAndNoHumans) {
     EXPECT_EQ(alarmed("approval_bound"), !forgotten);
 }
 
-TEST(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
-    testing::KeepingJudge judge;
-    engine::Tunables tunables;
-    ApprovalBound oracle(judge, tunables);
+class ApprovalBoundTest : public testing::RuleTest {
+protected:
+    ApprovalBoundTest() : RuleTest(rules::approval_bound) {}
+};
+
+TEST_F(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
     cap::PolicyCheckResponse answer;
     answer.set_approval_required(true);
     const std::string bytes = answer.SerializeAsString();
-    fakes::Event check = testing::event_of(fakes::EventKind::kernel_check, "a");
+    fakes::Event check = event_of(fakes::EventKind::kernel_check, "a");
     check.to = "ALLOW";
     check.payload = bytes;
-    judge.tell(oracle, check, {});
+    tell(check);
     cap::BusPacket packet;
     packet.mutable_job_request()->set_job_id("a");
-    fakes::Event send = testing::event_of(fakes::EventKind::publish, "a", fakes::When::before);
+    fakes::Event send = event_of(fakes::EventKind::publish, "a", fakes::When::before);
     send.subject = "worker.w.jobs";
     send.packet = &packet;
-    judge.tell(oracle, send, {});
+    tell(send);
     send.kind = fakes::EventKind::core_deliver;
-    judge.tell(oracle, send, {});
-    EXPECT_THAT(judge.found, ::testing::ElementsAre(::testing::HasSubstr("nobody approved")));
+    tell(send);
+    EXPECT_THAT(found, ::testing::ElementsAre(::testing::HasSubstr("nobody approved")));
 }
 
 }  // namespace

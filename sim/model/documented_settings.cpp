@@ -1,4 +1,4 @@
-#include "sim/oracles/documented_settings.h"
+#include "sim/model/documented_settings.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,32 @@
+// What lets a replica send a job (wire.md 8.1, steps 3 and 4; engine/delivery-semantics.md, "To a submitter").
+#pragma once
+
+#include <cstdint>
+
+#include "engine/config/tunables.h"
+#include "sim/model/model.h"
+
+namespace lockstep::sim::spec {
+
+enum class Leave : std::uint8_t { none, allowed, failed_open };
+
+/// An allow for exactly this request, or a question without an answer where the fail mode is, or was at some time in the run, open. The label
+/// of a fail-open alone is none: a submitter may have written it.
+[[nodiscard]] inline Leave leave_of(const Sent& sent, const Model& model, const engine::Tunables& tunables) {
+    if (sent.word.allows) return Leave::allowed;
+    const bool may_fail_open = tunables.policy_check_fail_mode == "open" || model.failed_open();
+    return sent.word.unanswered && sent.says_bypassed && may_fail_open ? Leave::failed_open : Leave::none;
+}
+
+/// Policy last asked for a human, or the request only says that one has approved it. Where policy did not answer, the fail mode decides, unless
+/// Redis has the question.
+[[nodiscard]] inline bool needs_approval(const Sent& sent, const Model& model, const engine::Tunables& tunables) {
+    switch (leave_of(sent, model, tunables)) {
+        case Leave::allowed: return false;
+        case Leave::failed_open: return sent.job->human.is_question_recorded();
+        case Leave::none: break;
+    }
+    return sent.says_approved || sent.job->human.asked() != 0;
+}
+
+}  // namespace lockstep::sim::spec
