@@ -1,5 +1,7 @@
 #include "sim/model/policy_marks.h"
 
+#include <functional>
+
 #include "engine/policy/safety_decision.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
