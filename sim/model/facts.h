@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "sim/model/job.h"
 
@@ -103,15 +104,27 @@ struct LockTouched : Observed {
 /// A replica whose lock on the job ran out does something about the job.
 struct LockOutlived : Observed {};
 
-/// The input of a job was not there, for the time that `misses` says.
+/// The input of a job was not there.
 struct InputMissed : Observed {
-    std::int64_t misses = 0;
+    std::int64_t misses = 0;  // so far
 };
 
 /// A heartbeat came that is out of bounds, and is no sign of life.
 struct HeartbeatOutOfBounds : Observed {};
 
+/// A job whose submitter wrote labels or variables of policy leaves for a worker, or policy is asked about it or its output.
+struct MarksCarried : Observed {
+    std::vector<ForeignMark> marks;
+    bool about_output = false;
+};
+
+/// The compensation of a step was recorded. `job`: the job that it undoes.
+struct CompensationRecorded : Observed {
+    bool carries_marks = false;
+};
+
 using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, Arrived,
-                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, InputMissed>;
+                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, InputMissed,
+                          MarksCarried, CompensationRecorded>;
 
 }  // namespace lockstep::sim

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/model/human_word.h"
+#include "sim/model/policy_marks.h"
 #include "sim/model/policy_word.h"
 #include "sim/model/results.h"
 #include "sim/model/state.h"
@@ -77,6 +78,7 @@ struct Job {
     StateReads reads;
     PolicyWord policy;
     HumanWord human;
+    PolicyMarks marks;
     bool input_unread = false;  // its hash says that it went on without its input
 
     /// What every reader of the two takes for the state (redis-schema.md 3.1).

@@ -4,8 +4,10 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
+#include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "sim/model/capacity_keys.h"
 #include "sim/model/documented_settings.h"
@@ -48,6 +50,10 @@ void grant(JobLock& lock, fakes::NodeId node, Since since) {
         lock.grants.push_back({node, since});
     else
         known->since = since;
+}
+
+bool is_saga_stack(std::string_view key) {
+    return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
 }
 
 bool is_plain_state_read(const Event& event) {
@@ -213,6 +219,11 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         const auto& waiting = job.human.waiting();
         if (after == "approval granted" && is_scheduler(client) && waiting && waiting->request_lost)
             note(ApprovalCounted{}, client, &job, clock_.present()).waiting = *waiting;
+    } else if (field == "safety_constraints") {
+        // An approval carries over what policy said when it asked.
+        PolicyMarks& marks = job_of_hash_key(key).marks;
+        if (marks.any())
+            if (const auto constraints = wire::from_json<cap::PolicyConstraints>(after)) marks.told(*constraints);
     } else if (field == "approval_job_hash") {
         if (client == Topology::kOperator) job_of_hash_key(key).human.recorded(clock_.present());
     } else if (field == "ls_input_unread") {
@@ -240,17 +251,30 @@ void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view f
 
 void Model::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
                        std::int64_t, std::int64_t) {
-    if (key.starts_with(kRequestPrefix))
-        job(key.substr(kRequestPrefix.size())).human.request_stored(client, after, clock_.present());
+    if (key.starts_with(kRequestPrefix)) {
+        Job& stored = job(key.substr(kRequestPrefix.size()));
+        stored.human.request_stored(client, after, clock_.present());
+        if (after.find("safety_bypass") != std::string_view::npos || after.find("CORDUM_") != std::string_view::npos)
+            if (const auto request = wire::from_json<cap::JobRequest>(after))
+                stored.marks.submitted(*request, upcoming());
+    }
     if (key == kSettingsKey) {
         const auto settings = read_settings(after);
-        failed_open_ |= settings && settings->input_fail_mode == "open";
+        fail_mode_opened_ |= settings && settings->input_fail_mode == "open";
     }
     const auto name = job_of_state_key(key);
     if (!name) return;
     Job& written = job(*name);
     recount(written, [&] { written.in_mirror = state_of(after); });
     look_whether_out(written, upcoming());
+}
+
+void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
+    cap::JobRequest recorded;
+    if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
+    const Job* parent = recorded.parent_job_id().empty() ? nullptr : &job(recorded.parent_job_id());
+    note(CompensationRecorded{}, client, parent, clock_.present()).carries_marks = wire::carries_policy_marks(recorded);
+    flush_unless_in_command();
 }
 
 /// A job that is queued for a slot found none free.
@@ -347,6 +371,7 @@ void Model::on_event(const Event& event, Time now) {
             on_sign_of_life(event, now);
             break;
         case EventKind::kernel_check: on_policy(event, now); break;
+        case EventKind::output_check: on_output_question(event); break;
         case EventKind::approve:
             if (!event.job.empty() && event.to != "DENIED") job_of(event).human.called();
             break;
@@ -460,9 +485,14 @@ void Model::on_publish(const Event& event) {
     if (event.subject == wire::kSubjectResult && event.packet != nullptr &&
         event.packet->job_result().worker_id() == "cordum-scheduler")
         note(GatePassed{}, event.node, &job_of(event), clock_.present());
+    const bool has_request = event.packet != nullptr && event.packet->has_job_request();
+    if (has_request && event.subject == wire::kSubjectSubmit && !event.packet->job_request().job_id().empty())
+        job(event.packet->job_request().job_id()).marks.submitted(event.packet->job_request(), clock_.present());
     const auto worker = wire::worker_of(event.subject);
-    if (!worker) return;
+    if (!worker && !event.subject.starts_with("job.")) return;
     Job& job = job_of(event);
+    if (has_request && job.marks.any()) note_marks(event, job, job.marks.foreign_of(event.packet->job_request()));
+    if (!worker) return;
     Sent& fact = note(Sent{}, event.node, &job, clock_.present());
     fact.worker = worker_names_.number_of(*worker);
     fact.state_unread = job.reads.unread_since(event.node);
@@ -487,20 +517,36 @@ void Model::look_at_request(Sent& fact, const cap::JobRequest& request) {
     fact.input = wire::key_of_pointer(request.context_ptr());
 }
 
+void Model::note_marks(const Event& event, Job& job, std::vector<ForeignMark> marks) {
+    MarksCarried& fact = note(MarksCarried{}, event.node, &job, clock_.present());
+    fact.about_output = event.kind == EventKind::output_check;
+    fact.marks = std::move(marks);
+}
+
+void Model::on_output_question(const Event& event) {
+    if (event.when != When::before || event.job.empty()) return;
+    Job& job = job_of(event);
+    cap_output::OutputCheckRequest question;
+    if (job.marks.any() && question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
+        note_marks(event, job, job.marks.foreign_of(question));
+}
+
 void Model::on_policy(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (event.when == When::before) {
         cap::PolicyCheckRequest question;
-        if (question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
-            job.policy.asked(event.node, std::move(question), clock_.present());
+        if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+        if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(question));
+        job.policy.asked(event.node, std::move(question), clock_.present());
     } else if (event.when == When::answered) {
         job.policy.answered(event, {clock_.present(), now});
     } else {
         job.human.policy_answered(event, clock_.present());
         cap::PolicyCheckResponse answer;
-        if (answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
-            job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs();
+        if (!answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+        job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs();
+        if (job.marks.any()) job.marks.told(answer.constraints());
     }
 }
 

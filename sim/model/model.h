@@ -58,8 +58,8 @@ public:
 
     /// Packets are changed on their way, or were: a name may be that of nothing.
     [[nodiscard]] bool packets_garbled() const { return packets_garbled_; }
-    /// By the settings that Redis has or had: input policy may fail open.
-    [[nodiscard]] bool failed_open() const { return failed_open_; }
+    /// By the settings that Redis has or had, input policy fails open.
+    [[nodiscard]] bool fail_mode_opened() const { return fail_mode_opened_; }
 
     /// policy_answer_max_age, the most that any replica has.
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
@@ -74,6 +74,7 @@ public:
                   std::string_view after) override;
     void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
                       std::string_view before) override;
+    void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
@@ -105,6 +106,8 @@ private:
     void look_at_request(Sent& fact, const cap::JobRequest& request);
     void on_sign_of_life(const fakes::Event& event, Time now);
     void on_snapshot(const fakes::Event& event, Time now);
+    void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
+    void on_output_question(const fakes::Event& event);
     void on_policy(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event, Time now);
     void on_node_down(fakes::NodeId node);
@@ -136,7 +139,7 @@ private:
     bool data_lost_ = false;                      // some, at some time
     bool clocks_jumped_ = false;
     bool packets_garbled_ = false;
-    bool failed_open_ = false;
+    bool fail_mode_opened_ = false;
     engine::Duration answers_good_for_{};
 };
 

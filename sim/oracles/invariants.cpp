@@ -18,7 +18,6 @@
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/outputs_audited.h"
-#include "sim/oracles/policy_marks_own.h"
 #include "sim/oracles/quarantine_final.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/records_true.h"
@@ -224,7 +223,7 @@ std::vector<Invariant> make_table() {
          .excused_where_lost = kExcusedByRedis},
         {.name = "policy_marks_own",
          .help = "labels and variables that policy sets reach policy and workers from policy only",
-         .make = by_tunables<PolicyMarksOwn>,
+         .rules = rules::policy_marks_own,
          .reads = {most(&T::policy_check_fail_mode)}},
         {.name = "content_seen",
          .help = "no job is sent whose input a rule must see, unless policy saw it or the job is marked",

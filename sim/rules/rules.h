@@ -14,6 +14,7 @@ void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
 void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
 void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);
+void policy_marks_own(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 

@@ -2,11 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "engine/config/tunables.h"
 #include "sim/model/model.h"
 
 namespace lockstep::sim::spec {
+
+/// By the settings that any replica has, or had at some time in the run.
+[[nodiscard]] inline bool may_fail_open(const Model& model, const engine::Tunables& tunables) {
+    return tunables.policy_check_fail_mode == "open" || model.fail_mode_opened();
+}
+
+/// Whether a scheduler writes this label where nobody answered (wire.md 7.1).
+[[nodiscard]] inline bool is_of_the_fail_mode(std::string_view label, std::string_view value) {
+    return (label == "safety_bypassed" && value == "true") ||
+           (label == "safety_bypass_reason" && value.starts_with("safety kernel"));
+}
 
 enum class Leave : std::uint8_t { none, allowed, failed_open };
 
@@ -14,8 +26,8 @@ enum class Leave : std::uint8_t { none, allowed, failed_open };
 /// of a fail-open alone is none: a submitter may have written it.
 [[nodiscard]] inline Leave leave_of(const Sent& sent, const Model& model, const engine::Tunables& tunables) {
     if (sent.word.allows) return Leave::allowed;
-    const bool may_fail_open = tunables.policy_check_fail_mode == "open" || model.failed_open();
-    return sent.word.unanswered && sent.says_bypassed && may_fail_open ? Leave::failed_open : Leave::none;
+    return sent.word.unanswered && sent.says_bypassed && may_fail_open(model, tunables) ? Leave::failed_open
+                                                                                        : Leave::none;
 }
 
 /// Policy last asked for a human, or the request only says that one has approved it. Where policy did not answer, the fail mode decides, unless
