@@ -89,7 +89,7 @@ if limit and limit ~= '0' then
       redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, args.limit_delay_ms))
       if has_struck_off then wake_next(tenant, at) end
     end
-    keep(job, tenant, ttl)
+    keep(job, tenant, ttl, from)
     if args.release_lock then come_back() end
     return {'refused', from, attempts, dispatch, 'tenant_limit', waits and 'in_line' or '', woken_jobs, at, {}, freed_workers}
   end
@@ -186,7 +186,7 @@ if #states > 0 then
 else
   if args.add_attempts then set_field('attempts', attempts) end
   write_fields(meta)
-  keep(job, tenant, ttl)
+  keep(job, tenant, ttl, from)
   -- Its turn is over, and has come to nothing: somebody else may have the slot. It keeps its place for when it waits again.
   if args.queue then
     local told = limit or not args.decision and facts.ls_waits_limit or '0'

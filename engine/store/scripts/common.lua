@@ -586,8 +586,8 @@ local fields_of_entering = {'tenant', 'ls_waits_since', 'deadline_unix', 'ls_res
                             'ls_handed'}
 
 -- What scripts have seen to for the job and need not do again, from ls_kept of its hash: until when what is kept about it lives, in
--- microseconds, and the tenant in whose set of active jobs it is. Nothing of a hash that no script has led into a state, as one that
--- was evicted since.
+-- microseconds, and the tenant in whose set of active jobs it is. Nothing of a hash that no script has taken up or led into a state, as
+-- one that was evicted since.
 local function seen_to(kept)
   return string.match(kept or '', '^(%d+) (.*)$')
 end
@@ -717,9 +717,9 @@ local function bring_deadline_forward(job, deadline, last)
 end
 
 -- A job that goes on waiting lives on, with what it is made of and the slot that it may hold.
-local function keep(job, tenant, ttl)
+local function keep(job, tenant, ttl, state)
   redis.call('PEXPIRE', meta_key(job), ttl)
-  redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
+  if holds_slot[state] then redis.call('PEXPIRE', tenant_key('slots', tenant), ttl) end
   redis.call('PEXPIRE', mirror_key(job), ttl)
   redis.call('PEXPIRE', request_key(job), ttl)
 end

@@ -19,7 +19,7 @@ local listed, last = page_of(KEYS[2], ARGV[4], plus_millis(at, -tonumber(ARGV[3]
 local function live_on(job, facts)
   local lives_until, listed_by = seen_to(facts.ls_kept)
   if lives_long_enough(lives_until, at, ttl, data_ttl) then return end
-  keep(job, facts.tenant, ttl)
+  keep(job, facts.tenant, ttl, facts.state)
   -- A gateway has written these two without an expiry.
   redis.call('PEXPIRE', 'job:events:' .. job, ttl)
   if present(facts.trace_id) then redis.call('PEXPIRE', 'trace:' .. facts.trace_id, ttl) end

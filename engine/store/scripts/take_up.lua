@@ -100,7 +100,7 @@ if foreign and not at_work then
     return {'refused'}
   end
   redis.call('HSET', meta, 'ls_in_hand', mark)
-  keep(job, tenant, ttl)
+  keep(job, tenant, ttl, state)
 elseif not at_work then
   local first = not request and redis.call('SET', request_key(job), args.request, 'NX', 'PX', ttl)
   if not request and not first then
@@ -143,8 +143,14 @@ elseif not at_work then
     enter(job, '', {'PENDING'}, at, '0', ttl, facts)
     facts.attempts, facts.updated_at, facts.ls_waits_since, facts.ls_waits_token = '0', at, false, false
   else
+    -- Of what a gateway has recorded everything has its life from here on: the next change of state need not see to it. There is no
+    -- result yet.
+    if facts.state == 'PENDING' and not facts.ls_kept then
+      set('ls_kept', plus_millis(at, ttl) .. ' ')
+      redis.call('PEXPIRE', 'job:events:' .. job, ttl)
+    end
     write_fields(meta)
-    keep(job, facts.tenant, ttl)
+    keep(job, facts.tenant, ttl, state)
   end
 else
   -- Whoever repairs what an end has left out goes by what the job has ended by.
