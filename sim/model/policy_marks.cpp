@@ -1,8 +1,10 @@
 #include "sim/model/policy_marks.h"
 
+#include <fmt/core.h>
+
 #include <functional>
 
-#include "engine/policy/safety_decision.h"
+#include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 
@@ -56,9 +58,14 @@ void PolicyMarks::submitted(const cap::JobRequest& request, EventNumber event) {
 }
 
 void PolicyMarks::told(const cap::PolicyConstraints& constraints) {
-    cap::JobRequest told;
-    engine::apply_constraints(constraints, told);
-    for (const auto& [name, value] : told.env()) told_.emplace(name, value);
+    const auto& budgets = constraints.budgets();
+    told_.emplace(wire::kEnvConstraints, wire::to_json(constraints));
+    if (!constraints.redaction_level().empty()) told_.emplace(wire::kEnvRedactionLevel, constraints.redaction_level());
+    for (const auto& [name, limit] :
+         {std::pair<const char*, std::int64_t>{wire::kEnvMaxArtifactBytes, budgets.max_artifact_bytes()},
+          {wire::kEnvMaxConcurrentJobs, budgets.max_concurrent_jobs()},
+          {wire::kEnvMaxRetries, budgets.max_retries()}})
+        if (limit > 0) told_.emplace(name, fmt::format("{}", limit));
 }
 
 std::vector<ForeignMark> PolicyMarks::foreign_of(const cap::JobRequest& sent) const {

@@ -1,0 +1,64 @@
+#include "sim/oracles/documented_settings.h"
+
+#include <gmock/gmock.h>
+
+#include "sim/model/heartbeat_bounds.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using namespace std::chrono_literals;
+
+TEST(DocumentedSettings, LimitsAreReadUnderAllTheirNames) {
+    const auto limits = read_limits(R"({
+        "topics": {"a": {"timeout_seconds": 3, "dispatch_timeout": "1500ms", "max_retries": 2}},
+        "Workflows": {"w": {"ChildTimeoutSeconds": 4, "run_timeout": "1m"}},
+        "reconciler": {"running_timeout_seconds": 60}})");
+    ASSERT_TRUE(limits);
+    EXPECT_EQ(limits->topics.at("a").running, 3s);
+    EXPECT_EQ(limits->topics.at("a").dispatch, 1500ms);
+    EXPECT_EQ(limits->topics.at("a").max_retries, 2);
+    EXPECT_EQ(limits->workflows.at("w").child, 4s);
+    EXPECT_EQ(limits->workflows.at("w").total, 1min);
+    const auto meant = limits_meant_by(limits->reconciler);
+    EXPECT_EQ(meant.dispatch, 300s);
+    EXPECT_EQ(meant.running, 60s);
+}
+
+TEST(DocumentedSettings, OneThatIsWrongSpoilsItsPart) {
+    EXPECT_FALSE(read_limits(R"({"topics": {"a": {"timeout_seconds": -1}}})"));
+    EXPECT_FALSE(read_limits(R"({"topics": {"a": {"nonsense": 1}}})"));
+    const auto settings =
+        read_settings(R"({"data": {"timeouts": {"topics": 7}, "scheduler": {"input_fail_mode": "open"}}})");
+    ASSERT_TRUE(settings);
+    EXPECT_FALSE(settings->timeouts);
+    EXPECT_EQ(settings->input_fail_mode, "open");
+    EXPECT_FALSE(read_settings("[]"));
+}
+
+TEST(DocumentedSettings, ModesStandUnderFlatNamesAsWell) {
+    const auto settings =
+        read_settings(R"({"data": {"scheduler.input_fail_mode": "ajar", "scheduler.output_fail_mode": "ajar"}})");
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->input_fail_mode, "closed");
+    EXPECT_FALSE(settings->output_fail_mode);
+    EXPECT_TRUE(settings->output_fail_mode_given);
+}
+
+TEST(DocumentedSettings, WhatAPoolOffersHasNoCase) {
+    const auto settings = read_settings(
+        R"({"data": {"pools": {"topics": {"t": "p"}, "pools": {"p": {"requires": [" GPU "], "status": "draining"}}}}})");
+    ASSERT_TRUE(settings && settings->pools);
+    EXPECT_THAT(settings->pools->topics.at("t"), ElementsAre("p"));
+    EXPECT_THAT(settings->pools->pools.at("p").requires_, ElementsAre("gpu"));
+    EXPECT_EQ(settings->pools->pools.at("p").status, engine::PoolStatus::draining);
+}
+
+TEST(HeartbeatSoundness, ANameIsOneToken) {
+    EXPECT_TRUE(is_worker_id("w-0_é"));
+    for (const char* name : {"", "a.b", "*", "a>b", "a b", "a\n"}) EXPECT_FALSE(is_worker_id(name)) << name;
+}
+
+}  // namespace
+}  // namespace lockstep::sim
