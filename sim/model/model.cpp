@@ -10,9 +10,9 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "sim/model/capacity_keys.h"
-#include "sim/model/documented_settings.h"
 #include "sim/model/heartbeat_bounds.h"
 #include "sim/model/job_keys.h"
+#include "sim/model/settings_text.h"
 #include "sim/model/snapshot_text.h"
 #include "sim/scenario/topology.h"
 
@@ -258,10 +258,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
             if (const auto request = wire::from_json<cap::JobRequest>(after))
                 stored.marks.submitted(*request, upcoming());
     }
-    if (key == kSettingsKey) {
-        const auto settings = read_settings(after);
-        fail_mode_opened_ |= settings && settings->input_fail_mode == "open";
-    }
+    if (key == kSettingsKey) fail_mode_opened_ |= opens_input_policy(after);
     const auto name = job_of_state_key(key);
     if (!name) return;
     Job& written = job(*name);

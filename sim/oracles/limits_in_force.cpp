@@ -13,7 +13,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
-#include "sim/model/documented_settings.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "fakes/redis/value.h"
-#include "sim/model/documented_settings.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/model/job_keys.h"
 
 namespace lockstep::sim {

@@ -12,7 +12,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
 #include "engine/wire/validation.h"
-#include "sim/model/documented_settings.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/model/job_keys.h"
 #include "sim/scenario/topology.h"
 
