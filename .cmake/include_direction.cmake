@@ -18,6 +18,8 @@
 # prod/rehearsal/ runs scenarios on real servers: it may use the scenario format, the oracles and the command line of sim/,
 # and what those stand on.
 #
+# What judges runs knows of the engine only what an outside observer knows: wire messages, time, identifiers, and the settings' names.
+#
 # prod/packaging/consumer/ is the project of somebody else, which includes what is installed.
 #
 # The modules of engine/ stand in a table of .github/CONTRIBUTING.md, the lowest first, each with the modules that it includes.
@@ -106,6 +108,9 @@ function(find_violations result root)
         set(is_test TRUE)
       endif()
       set(may_include ${may_include_${top}})
+      if(path MATCHES "^sim/(model|spec|rules|judge)/" AND NOT is_test)
+        set(may_include "engine/wire/|engine/runtime/(time|identifiers)\\.h|engine/config/tunables\\.h|fakes/|reports/|sim/")
+      endif()
       if(path MATCHES "^prod/(rehearsal|packaging/consumer)/")
         set(may_include "engine/|fakes/|reports/|sim/|prod/")
       endif()
@@ -204,6 +209,7 @@ plant(fakes/one/c.h "#include \"fakes/one/three/a.h\"" "")
 plant(fakes/one/three/a_test.cpp "#include \"fakes/one/b.h\"" "")
 plant(engine/low/c.h "#include \"fakes/one/a.h\"" "engine/low/c.h includes fakes/one/a.h")
 plant(sim/a.h "#include \"prod/a.h\"" "sim/a.h includes prod/a.h")
+plant(sim/model/a.h "#include \"engine/wire/a.h\"\n#include \"engine/config/tunables.h\"\n#include \"engine/policy/a.h\"" "sim/model/a.h includes engine/policy/a.h")
 plant(prod/a.h "#include \"reports/page.h\"" "prod/a.h includes reports/page.h")
 plant(fakes/d.h "#include <uv.h>" "fakes/d.h includes uv.h: vendor")
 plant(reports/a.h "#include \"../a.h\"" "reports/a.h includes ../a.h: includes start")
