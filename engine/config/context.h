@@ -15,7 +15,7 @@
 namespace lockstep::engine {
 
 struct Context {
-    /// `r`: see `room`; null: nobody shares it.
+    /// `r`: see `room`; null: it is not shared.
     explicit Context(const Ports& p, Tunables t = {}, const Mechanisms& m = {}, std::shared_ptr<Room> r = nullptr)
         : ports(p), tunables(std::move(t)), mechanisms(m), room(r ? std::move(r) : std::make_shared<Room>()) {}
     Context(const Context&) = delete;

@@ -25,7 +25,7 @@ public:
     /// One decision; `unavailable` with the reason when there was no answer in time. The job's input, where its context
     /// pointer leads to one, goes with the question within the same time budget; where it cannot be read policy is asked
     /// without it, and the decision says so. Of one tenant's inputs above 64 KiB a few are judged at once; where too many or too slow ones
-    /// are before it, nobody is asked (`crowded_out`). A call that runs out of time while others are answered counts for the job and not for the
+    /// are before it, policy is not asked (`crowded_out`). A call that runs out of time while others are answered counts for the job and not for the
     /// circuit. Nobody is asked while the circuit is open; whoever has read `circuit_keys` a moment
     /// ago passes on what they said.
     [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request,

@@ -111,7 +111,7 @@ TEST_F(PolicyClientTest, OfOneTenantsLargeInputsAFewAreJudgedAtOnceAndOthersAreN
     loop.run_for(std::chrono::seconds{10});
     EXPECT_EQ(kernel.questions.size(), 11u);
     EXPECT_EQ(judged, 11);
-    EXPECT_EQ(crowded_out, 50) << "whoever has stood for five seconds";
+    EXPECT_EQ(crowded_out, 50) << "what has stood for five seconds";
 }
 
 // D-09: policy is asked all the same, for a denial needs no content.

@@ -47,7 +47,7 @@ public:
     [[nodiscard]] Place enter(const std::string& name);
     /// A place as soon as it is this one's turn, or none when `deadline` comes first, too many stand, or all are sent away.
     [[nodiscard]] Task<Place> wait(std::string name, MonoTime deadline);
-    /// Sends away whoever stands.
+    /// Sends away all that stand.
     void send_away() noexcept;
 
 private:

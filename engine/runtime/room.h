@@ -1,7 +1,7 @@
-// Who of one process has work in hand, and how one of them has the process for itself.
+// Which handlers of one process have work in hand, and how one of them has the process for itself.
 //
-// 1. Whoever is alone in the room is so from `be_alone` on until it leaves: all who were in it have left, and who comes waits.
-// 2. Whoever waits to be alone is not in the room. Between two of them, all who came meanwhile go in.
+// 1. A handler is alone in the room from `be_alone` on until it leaves: all that were in it have left, and new ones wait.
+// 2. One that waits to be alone is not in the room. Between two of them, all that came meanwhile go in.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ private:
     void wake_if_empty() noexcept;
 
     std::size_t inside_ = 0;    // among others
-    bool closed_ = false;       // somebody is alone, or has the turn to be
+    bool closed_ = false;       // one is alone, or has the turn to be
     std::uint64_t opened_ = 0;  // how often it was closed, and is open again
     std::size_t kept_out_ = 0;  // came since
     std::size_t admitted_ = 0;  // came before, and have not gone in yet

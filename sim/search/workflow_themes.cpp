@@ -157,7 +157,7 @@ void overwrite(Dice& dice, Document& scenario, const std::string& run, const std
     if (dice.chance(0.2)) written({{"cancel", run}}, 5, 60);
 }
 
-/// Somebody's jobs and results under the names of steps that have not begun.
+/// A stranger's jobs and results under the names of steps that have not begun.
 void squat_on(Dice& dice, Document& scenario, const std::string& run) {
     const std::string step = fmt::format("{}:s{}@1", run, dice.one_of(std::array{0, 0, 1}));
     if (dice.chance(0.5))
