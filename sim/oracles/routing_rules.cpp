@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
@@ -23,6 +24,8 @@ using fakes::When;
 
 /// The causes that say that nobody was found for a job.
 constexpr std::string_view kNobody[] = {"no_workers:", "pool_overloaded:", "no_pool_mapping:"};
+
+constexpr EventNumber kStillThere = std::numeric_limits<EventNumber>::max();
 
 bool constrains_placement(std::string_view label) {
     return label.starts_with("placement.") || label.starts_with("constraint.") || label.starts_with("node.");
@@ -55,6 +58,9 @@ std::vector<std::string> pools_for(const std::string& topic, const std::string& 
     });
     return pools;
 }
+
+/// Whether others wait is read of these: of the queue by the engine, of all jobs where a queue was lost.
+bool is_of_waiting(std::string_view key) { return key == kCapacityWaiting || key.starts_with(kCapacityTurns); }
 
 float score_of(std::int64_t active, const NamedWorker& worker) {
     return static_cast<float>(active) + static_cast<float>(worker.cpu_load) / 100.0F +
@@ -269,17 +275,20 @@ void RoutingRules::on_refusal_heard(const fakes::Event& event) {
 }
 
 void RoutingRules::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (key == kCapacityWaiting) waiting_.emplace(member);
+    if (is_of_waiting(key)) waiting_[{std::string(key), std::string(member)}] = kStillThere;
 }
 
 void RoutingRules::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
-    if (key == kCapacityWaiting) waiting_.erase(std::string(member));
+    if (is_of_waiting(key)) waiting_[{std::string(key), std::string(member)}] = upcoming();
 }
 
 void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                std::int64_t) {
     heard_.key_removed(key);
     settings_.key_removed(key);
+    if (is_of_waiting(key))
+        for (auto& [place, until] : waiting_)
+            if (place.first == key && until == kStillThere) until = present();
     if (!key.starts_with(kRequestPrefix)) return;
     if (const auto wanted = wanted_.find(key.substr(kRequestPrefix.size())); wanted != wanted_.end())
         wanted_.erase(wanted);
@@ -292,8 +301,13 @@ void RoutingRules::restored(const fakes::redis::Keyspace& now) {
     settings_.restored(now);
     wanted_.clear();
     for (const std::string_view key : now.keys()) {
-        const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        const fakes::redis::Value& value = now.find(key)->value;
+        const auto* text = std::get_if<std::string>(&value);
         if (text != nullptr && key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), *text);
+        const auto* places = is_of_waiting(key) ? std::get_if<fakes::redis::SortedSet>(&value) : nullptr;
+        if (places == nullptr) continue;
+        for (const auto& place : places->ranking())
+            waiting_[{std::string(key), std::string(place.member)}] = kStillThere;
     }
 }
 
@@ -362,7 +376,7 @@ void RoutingRules::on_nobody(fakes::NodeId replica, std::string_view job, std::s
     const auto choice = choice_of(replica, job);
     if (!choice) return;
     // Jobs that came earlier go first, whichever worker is free.
-    if (waiting_.size() > waiting_.count(job)) return;
+    if (others_waited(*choice)) return;
     if (refused_.contains(Place(replica, job))) return;
     exercise();
     std::string free;
@@ -373,6 +387,15 @@ void RoutingRules::on_nobody(fakes::NodeId replica, std::string_view job, std::s
     if (!free.empty())
         violated(replica, job, fmt::format("it is turned away (\"{}\"), and worker {} is free", cause, free),
                  choice->window.from);
+}
+
+bool RoutingRules::others_waited(const Choice& choice) const {
+    // A job that waits is one of all jobs, and its tenant is one of its queue's.
+    constexpr std::ptrdiff_t kOwn = 2;
+    const auto own = waiting_.find({std::string(kCapacityWaiting), choice.job});
+    const auto waited =
+        std::ranges::count_if(waiting_, [&choice](const auto& place) { return place.second >= choice.window.from; });
+    return waited > (own != waiting_.end() && own->second >= choice.window.from ? kOwn : 0);
 }
 
 std::vector<engine::RoutingTable> RoutingRules::tables_of(const Choice& choice) const {

@@ -117,6 +117,7 @@ private:
     [[nodiscard]] bool surely_free(const Choice& choice, const std::vector<std::string>& pools,
                                    const std::string& worker, HeardWorkers::Words reports, float& score) const;
     [[nodiscard]] std::vector<engine::RoutingTable> tables_of(const Choice& choice) const;
+    [[nodiscard]] bool others_waited(const Choice& choice) const;
     [[nodiscard]] Load load_of(const Choice& choice, const std::string& worker,
                                const HeardWorkers::Report& report) const;
     void forget_old(ReplicaTraffic& traffic) const;
@@ -134,8 +135,8 @@ private:
     std::pair<std::string, std::string> pushed_;  // the list, and the job that the present command has put there
     std::map<Place, Time> full_;                  // replica and worker: when the store last refused it
     std::map<Place, std::string> refused_;        // which worker the store has refused a job since its lock was taken
-    std::set<std::string, std::less<>> waiting_;  // jobs that wait for capacity
-    std::optional<Place> chosen_again_;           // the job whose choice the present command repeats
+    std::map<std::pair<std::string, std::string>, EventNumber> waiting_;  // key and member, until when it held it
+    std::optional<Place> chosen_again_;  // the job whose choice the present command repeats
     Time now_{};
 };
 

@@ -358,6 +358,19 @@ TEST_F(RoutingRulesTest, NobodyIsTurnedAwayFromAFreeWorker) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("worker v is free")));
 }
 
+TEST_F(RoutingRulesTest, WhereOthersWaitIsReadOfTheirQueuesToo) {
+    const std::string turns = "lockstep:capacity:turns:1;1:a.";
+    hear("v", "a", {.active = 0});
+    submit("j");
+    oracle.zset_set(kReplica, turns, "acme", nullptr, 1);
+    turn_away("j", "pool_overloaded: jobs that came earlier wait");
+    EXPECT_THAT(judge.found, IsEmpty());
+    judge.key_removed(oracle, kReplica, turns, fakes::redis::Removal::evicted, {}, 0);
+    submit("k");
+    turn_away("k", "pool_overloaded: jobs that came earlier wait");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("worker v is free")));
+}
+
 TEST_F(RoutingRulesTest, OneTryDoesNotComeBackToAWorkerThatWasNotHeardSince) {
     hear("w", "a", {});
     submit("j");

@@ -241,7 +241,16 @@ void ValidRequests::string_set(fakes::NodeId client, std::string_view key, const
         violated(client, job->first, "its dead letter calls it invalid, and its stored request keeps every rule");
 }
 
+/// Without its records a job is unknown, and what belongs to it is no other's.
+void ValidRequests::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
+                                std::int64_t) {
+    if (const auto name = job_of_hash(key))
+        if (const auto job = jobs_.find(*name); job != jobs_.end()) job->second.stored = 0;
+}
+
 void ValidRequests::restored(const fakes::redis::Keyspace& now) {
+    for (auto& [name, job] : jobs_)
+        if (now.find(std::string(kJobHashPrefix) + name) == nullptr) job.stored = 0;
     for (const std::string_view key : now.keys()) {
         const auto* text = std::get_if<std::string>(&now.find(key)->value);
         if (text != nullptr && key.starts_with(kRequestPrefix))

@@ -31,6 +31,8 @@ public:
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
+    void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                     const fakes::redis::Value& value, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:

@@ -134,6 +134,10 @@ TEST_F(ValidRequestsTest, OneThatPointsToDataOfAnotherTenantIsInvalidAndNotSent)
         oracle.string_set(kReplica, "dlq:entry:" + job, nullptr, R"({"reason_code":"invalid_request"})", -1, -1);
         EXPECT_THAT(judge.found, IsEmpty()) << refused;
     }
+    judge.key_removed(oracle, kReplica, "job:meta:theirs", fakes::redis::Removal::evicted, {}, -1);
+    pointing("after-a-loss", "u", "ctx:theirs");
+    send("after-a-loss");
+    EXPECT_THAT(judge.found, IsEmpty()) << "no record says whose it is";
 }
 
 TEST_F(ValidRequestsTest, WhatOthersHaveStoredInItsPlaceMayBeSent) {
