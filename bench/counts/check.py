@@ -60,6 +60,15 @@ def counted_by_run(what):
     return count
 
 
+def instructions_of(what, program, jobs, folder):
+    _, told = output_of("valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/callgrind.out", "--collect-atstart=no",
+                        "--toggle-collect=counted_work", program, what, jobs)
+    collected = re.search(r"Collected : (\d+)", told)
+    if not collected or int(collected[1]) == 0:
+        raise Broken(f"valgrind counted nothing:\n{told}")
+    return int(collected[1])
+
+
 def counted_by_valgrind(build, jobs):
     if not shutil.which("valgrind"):
         raise NotInstalled("valgrind is not installed; ./dev deps installs it")
@@ -67,12 +76,8 @@ def counted_by_valgrind(build, jobs):
         # Valgrind 3.19 cannot read what clang 19 writes for debuggers. Names it finds nevertheless.
         program = pathlib.Path(folder) / "count_run"
         output_of("strip", "-g", "-o", program, built(build / "bench/counts/count_run"))
-        _, told = output_of("valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/callgrind.out", "--collect-atstart=no",
-                            "--toggle-collect=counted_work", program, "work", jobs)
-    collected = re.search(r"Collected : (\d+)", told)
-    if not collected or int(collected[1]) == 0:
-        raise Broken(f"valgrind counted nothing:\n{told}")
-    return {"instructions": int(collected[1])}
+        in_all = instructions_of("work", program, jobs, folder)
+        return {"instructions": in_all, "judging": in_all - instructions_of("unjudged", program, jobs, folder)}
 
 
 def counted_by_servers(build, jobs):

@@ -4,8 +4,10 @@
 //   traffic      what the schedulers exchange with the servers: the same on every machine and in every build
 //   allocations  what a run with its judgement takes from `operator new`
 //   work         nothing: for valgrind, which counts while counted_work is on the stack
-#include <fmt/core.h>
+//   unjudged     the same of the run without its judgement
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <exception>
@@ -39,17 +41,17 @@ sim::Scenario scenario_of(int jobs) {
     return *std::move(scenario);
 }
 
-void judged_run(const sim::Scenario& scenario) {
-    const sim::RunResult result = sim::run_scenario(scenario, kSeed, {});
+void run(const sim::Scenario& scenario, bool judge = true) {
+    const sim::RunResult result = sim::run_scenario(scenario, kSeed, {.judge = judge});
     if (result.passed) return;
     throw std::runtime_error(result.error.empty() ? "the run did not pass" : result.error);
 }
 
 Counts count_allocations(int jobs) {
-    judged_run(scenario_of(kJobsBefore));
+    run(scenario_of(kJobsBefore));
     const sim::Scenario scenario = scenario_of(jobs);
     const bench::Allocations before = bench::allocations_so_far();
-    judged_run(scenario);
+    run(scenario);
     const bench::Allocations after = bench::allocations_so_far();
     return {{"allocations", after.calls - before.calls}, {"bytes", after.bytes - before.bytes}};
 }
@@ -64,7 +66,7 @@ void print(const Counts& counts) {
 }  // namespace
 
 /// Found by valgrind by this name.
-extern "C" [[gnu::noinline]] void counted_work(const sim::Scenario& scenario) { judged_run(scenario); }
+extern "C" [[gnu::noinline]] void counted_work(const sim::Scenario& scenario, bool judge) { run(scenario, judge); }
 
 int main(int argc, char** argv) {
     const std::string_view what = argc == 3 ? argv[1] : "";
@@ -72,8 +74,9 @@ int main(int argc, char** argv) {
     int jobs = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), jobs);
     const bool number = error == std::errc{} && end == text.data() + text.size() && jobs > 0 && jobs <= 100'000;
-    if (!number || (what != "traffic" && what != "allocations" && what != "work")) {
-        fmt::print(stderr, "usage: count_run traffic|allocations|work JOBS (1 to 100000)\n");
+    constexpr std::string_view kKnown[] = {"traffic", "allocations", "work", "unjudged"};
+    if (!number || std::ranges::find(kKnown, what) == std::end(kKnown)) {
+        fmt::print(stderr, "usage: count_run {} JOBS (1 to 100000)\n", fmt::join(kKnown, "|"));
         return kWrongUse;
     }
     try {
@@ -82,8 +85,8 @@ int main(int argc, char** argv) {
         } else if (what == "allocations") {
             print(count_allocations(jobs));
         } else {
-            judged_run(scenario_of(kJobsBefore));
-            counted_work(scenario_of(jobs));
+            run(scenario_of(kJobsBefore));
+            counted_work(scenario_of(jobs), what == "work");
         }
         return kOk;
     } catch (const std::exception& error) {

@@ -161,9 +161,17 @@ void DelayTimerKept::zset_set(fakes::NodeId, std::string_view key, std::string_v
     if (put_off) run->second.put_off_to_ms = at_ms;
 }
 
-void DelayTimerKept::restored(const fakes::redis::Keyspace&) {
+/// What waits in what came back began earlier, and its timer may be lost.
+void DelayTimerKept::restored(const fakes::redis::Keyspace& now) {
     runs_.clear();
     calm_.restored(told_at());
+    for (const std::string_view key : now.keys()) {
+        const std::string name(run_of_document_key(key));
+        const auto* text = name.empty() ? nullptr : std::get_if<std::string>(&now.find(key)->value);
+        if (text == nullptr) continue;
+        const json run = json::parse(*text, nullptr, false);
+        if (!is_run_over(member_text(run, "status"))) note_waits(name, runs_[name], run, true);
+    }
 }
 
 }  // namespace lockstep::sim

@@ -183,6 +183,24 @@ TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
                             HasSubstr("w of the run r is to wait for 18 ms, and its definition says 18000")));
 }
 
+TEST_F(DelayTimerKeptTest, WhatComesBackAfterALossHasWaitedAlready) {
+    const std::string definition =
+        R"({"id":"f","steps":{"d":{"type":"worker","retry":{"max_retries":1,"initial_backoff_sec":3}}}})";
+    const auto document = [](int second) {
+        return fmt::format(
+            R"({{"id":"r","workflow_id":"f","status":"running","updated_at":"1970-01-01T00:00:{}Z","steps":
+            {{"d":{{"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:13Z"}}}}}})",
+            second);
+    };
+    oracle.string_set(kEngine, "wf:def:f", nullptr, definition, 0, 0);
+    fakes::redis::Keyspace keys;
+    keys.set_string("wf:run:r", document(10), fakes::redis::kNever);
+    judge.restored(oracle, keys);
+    at(11s);
+    oracle.string_set(kEngine, "wf:run:r", nullptr, document(11), 0, 0);
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(DelayTimerKeptTest, ItIsOverOnce) {
     begin();
     completed();

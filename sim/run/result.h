@@ -68,6 +68,8 @@ struct RunOptions {
     /// Tell the story of the first violation. The run is made a second time for it: whoever only asks whether a run fails, and
     /// how, switches it off.
     bool explain = true;
+    /// Invariants are judged; else none is broken or put to the test, and the rest of the run is the same. For measuring what it costs.
+    bool judge = true;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
     /// Told now and then, on the run's thread, how much virtual time has passed in it; empty = nobody is.

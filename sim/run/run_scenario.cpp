@@ -69,11 +69,10 @@ public:
                       {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
           cluster_(simulation_, scenario),
           tunables_(scenario.cluster.config),
-          oracles_(make_oracles(*this, all_tunables(), scenario.cluster.documents.timeouts, scenario.cluster.pinned,
-                                scenario.cluster.nats_bandwidth == 0 ? scenario.cluster.nats_max_payload : 0)),
           expected_events_(scenario.expect, simulation_.topology()),
           expected_values_(scenario.expect) {
-        add_rules(judgement_, tunables_);
+        add_tunables();
+        if (options.judge) make_judges();
         result_.file = scenario.file;
         result_.name = scenario.name;
         result_.seed = seed;
@@ -106,7 +105,8 @@ public:
     RunResult execute();
 
 private:
-    TunablesInForce& all_tunables();
+    void add_tunables();
+    void make_judges();
     void observe();
     void note_unjudged();
     void tell_time() const;
@@ -160,11 +160,17 @@ private:
 };
 
 /// With those that schedulers restart with.
-TunablesInForce& Run::all_tunables() {
+void Run::add_tunables() {
     for (const Fault& fault : scenario_.faults)
         if (const auto* with = fault.part<faults::Restarting>())
             for (const auto& [name, value] : with->config) tunables_.add(name, value);
-    return tunables_;
+}
+
+void Run::make_judges() {
+    const auto& cluster = scenario_.cluster;
+    oracles_ = make_oracles(*this, tunables_, cluster.documents.timeouts, cluster.pinned,
+                            cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
+    add_rules(judgement_, tunables_);
 }
 
 void Run::note_unjudged() {
@@ -196,6 +202,7 @@ void Run::observe() {
     cluster_.redis().add_observer(jobs_);
     cluster_.redis().add_observer(runs_);
     trace.add_observer(expected_events_);
+    if (!options_.judge) return;
     trace.add_observer(judged_jobs_);
     trace.add_observer(judgement_.model(), Model::kWanted);
     cluster_.redis().add_observer(judgement_.model());

@@ -1,4 +1,4 @@
-// A run takes nothing from the process that it is made in: not the locale, not the time zone, not the thread.
+// A run takes nothing from the process that it is made in: not the locale, not the time zone, not the thread; and nothing from its judge.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -31,25 +31,29 @@ constexpr std::string_view kScenario = R"({
     "expect": {"invariants": "all", "metrics": {"cordum_scheduler_scheduler_dispatch_latency_seconds:p99": "< 1234.5s"}}
 })";
 
-RunResult run() {
+RunResult run(const RunOptions& options = {}) {
     const auto scenario = parse_scenario(kScenario, "surroundings.json");
     if (!scenario) {
         ADD_FAILURE() << to_string(scenario.error().front());
         return {};
     }
-    RunResult result = run_scenario(*scenario, 3, {});
+    RunResult result = run_scenario(*scenario, 3, options);
     EXPECT_EQ(result.error, "");
     EXPECT_TRUE(result.passed);
     return result;
 }
 
-void expect_same(const RunResult& a, const RunResult& b) {
+void expect_same_history(const RunResult& a, const RunResult& b) {
     EXPECT_EQ(a.digest, b.digest);
     EXPECT_EQ(a.events, b.events);
     EXPECT_EQ(a.states, b.states);
     EXPECT_EQ(a.metrics, b.metrics);
-    EXPECT_EQ(a.exercised, b.exercised);
     EXPECT_EQ(a.virtual_ms, b.virtual_ms);
+}
+
+void expect_same(const RunResult& a, const RunResult& b) {
+    expect_same_history(a, b);
+    EXPECT_EQ(a.exercised, b.exercised);
 }
 
 /// 1.234.567,5, as most of Europe writes.
@@ -102,6 +106,14 @@ TEST(Surroundings, AnotherTimeZoneChangesNothing) {
     ::unsetenv("TZ");
     ::tzset();
     expect_same(before, inside);
+}
+
+TEST(Surroundings, JudgingChangesNothing) {
+    const RunResult judged = run();
+    const RunResult alone = run({.judge = false});
+    expect_same_history(judged, alone);
+    EXPECT_GT(judged.exercised.at("legal_transitions"), 0U);
+    EXPECT_TRUE(alone.exercised.empty());
 }
 
 TEST(Surroundings, RunsSideBySideDoNotMeet) {
