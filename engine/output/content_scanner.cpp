@@ -29,7 +29,7 @@ constexpr Duration kPauseWhileStoreIsAway = std::chrono::seconds{5};
 /// How often a replica looks for what others have left.
 constexpr Duration kSweepInterval = std::chrono::seconds{10};
 constexpr std::int64_t kSweepPage = 100;
-/// Beyond the check itself: waiting for a slot and for the job's lock, and recording.
+/// Beyond the check itself: waiting for a slot, for room and for the job's lock, and recording.
 constexpr Duration kHoldBeyondCheck = std::chrono::seconds{15};
 // Else another replica begins the same scan while this one is recorded.
 static_assert(kHoldBeyondCheck >= kDefaultTunables.lock_wait + 2 * kDefaultTunables.store_op_timeout);
@@ -115,15 +115,24 @@ Task<std::optional<ContentScanner::Judgement>> ContentScanner::judge(Result resu
     // Time for the circuit to close, even if its first probes fail.
     const MonoTime circuit_closed_by =
         context_.ports.clock.in(2 * context_.tunables.circuit_open_for + kPauseWhileCircuitIsOpen);
+    const WallTime since = context_.ports.clock.now();
+    const MonoTime room_by = context_.ports.clock.in(kHoldBeyondCheck);
+    Crowd::Place place;
     std::size_t tries = 0;
     while (true) {
         {
             const auto slot = co_await slots_.acquire();
             if (context_.stopping) co_return std::nullopt;
             auto answer = co_await policy_.check_content(*result, *request, OutputPhase::async,
-                                                         context_.tunables.output_content_timeout);
+                                                         context_.tunables.output_content_timeout, std::move(place));
             if (answer) co_return with_rest(std::move(*answer), JobId(result->job_id()), request->topic());
             failure = std::move(answer.error());
+        }
+        if (failure.cause == OutputFailure::Cause::no_room) {
+            place = co_await wait_for_room(request, since, room_by);
+            if (place) continue;
+            context_.ports.log.reached("scan_left_to_its_mark");
+            co_return std::nullopt;
         }
         if (failure.cause == OutputFailure::Cause::timeout)
             context_.ports.metrics.add(Metric::output_policy_async_timeout, {request->topic()});
@@ -138,6 +147,17 @@ Task<std::optional<ContentScanner::Judgement>> ContentScanner::judge(Result resu
         if (!go_on) co_return std::nullopt;
     }
     co_return without_answer(*result, request->topic(), std::move(failure.detail));
+}
+
+Task<Crowd::Place> ContentScanner::wait_for_room(Request request, WallTime since, MonoTime until) {
+    while (!context_.stopping && context_.ports.clock.monotonic() < until) {
+        Crowd::Place place = co_await policy_.room(*request, until, since);
+        if (place) co_return place;
+        // As many as may do so wait already.
+        const bool go_on = co_await pause(kPauses.front());
+        if (!go_on) break;
+    }
+    co_return Crowd::Place{};
 }
 
 ContentScanner::Judgement ContentScanner::without_answer(const cap::JobResult& result, const std::string& topic,
@@ -243,6 +263,7 @@ Duration ContentScanner::hold() const { return context_.tunables.output_content_
 Task<void> ContentScanner::drain(MonoTime deadline) {
     PRECONDITION(context_.stopping, "new work would go on being begun");
     stopping_.set();
+    policy_.send_away();
     const auto finished = co_await with_deadline(context_.ports.executor, deadline, [](Scope& scope) -> Task<bool> {
         co_await scope.join();
         co_return true;

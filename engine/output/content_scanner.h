@@ -11,6 +11,8 @@
 //    as this replica lives, any other for a few tries. Then the mark stays, and the scan is done again. Nothing is lost;
 //    but an output that is to be withheld stays readable meanwhile, and that is told: a dead letter `quarantine_failed` on
 //    the bus, which needs no store, a line in the log and a counter (D-11).
+//    Room among the tenant's other large content is waited for without a try, for as long as nobody else begins the scan; then its mark brings
+//    it back.
 // 5. Of an output that is too long policy sees the beginning, and may allow that. What comes behind is an output without a
 //    verdict, as in 3: `open` lets it pass, with a record that says `partial`; `closed` withholds it.
 #pragma once
@@ -65,6 +67,8 @@ private:
     [[nodiscard]] Task<void> scan(Result result, Request request);
     /// Nothing when the scheduler stops first.
     [[nodiscard]] Task<std::optional<Judgement>> judge(Result result, Request request);
+    /// A place for a large output that waits `since` then. None: `until` has come or the scheduler stops.
+    [[nodiscard]] Task<Crowd::Place> wait_for_room(Request request, WallTime since, MonoTime until);
     /// What the fail mode makes of an output that nobody has judged.
     [[nodiscard]] Judgement without_answer(const cap::JobResult& result, const std::string& topic,
                                            std::string reason) const;

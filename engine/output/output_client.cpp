@@ -8,6 +8,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
 #include "engine/wire/text.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
@@ -25,6 +26,8 @@ tl::unexpected<OutputFailure> failed(std::string detail) {
     return tl::make_unexpected(OutputFailure{OutputFailure::Cause::failed, std::move(detail)});
 }
 
+std::string tenant_of(const cap::JobRequest& request) { return std::string(wire::trim(wire::tenant_of(request))); }
+
 void withhold(OutputVerdict& verdict, std::string_view why) {
     verdict.decision = OutputDecision::quarantine;
     verdict.reason +=
@@ -34,13 +37,14 @@ void withhold(OutputVerdict& verdict, std::string_view why) {
 }  // namespace
 
 OutputPolicyClient::OutputPolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Metrics& metrics, Log& log,
-                                       const Tunables& tunables, const StoreScripts& scripts,
+                                       LargeContent& room, const Tunables& tunables, const StoreScripts& scripts,
                                        const Mechanisms& mechanisms)
     : kernel_(kernel),
       redis_(redis),
       clock_(clock),
       metrics_(metrics),
       log_(log),
+      room_(room),
       tunables_(tunables),
       circuit_(CircuitBreaker::Service::output, redis, clock, log, tunables, scripts, mechanisms) {}
 
@@ -62,11 +66,18 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_metadata(const cap::J
 
 Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::JobResult& result,
                                                                    const cap::JobRequest& request, OutputPhase phase,
-                                                                   Duration limit) {
+                                                                   Duration limit, Crowd::Place place) {
     const MonoTime began = clock_.monotonic();
     auto glimpse = co_await circuit_.look();
     if (glimpse && circuit_.is_open(*glimpse)) co_return circuit_open();
-    const auto content = co_await load(result.result_ptr());
+    auto content = co_await load(result.result_ptr(), kSmallContent);
+    if (content && content->cut_off()) {
+        if (!place) place = room_.enter(tenant_of(request));
+        if (!place)
+            co_return tl::make_unexpected(
+                OutputFailure{OutputFailure::Cause::no_room, "too much large content of the tenant is being judged"});
+        content = co_await load(result.result_ptr(), kOutputBytesMax);
+    }
     if (!content) co_return tl::make_unexpected(content.error());
     cap_output::OutputCheckRequest question = question_about_output(result, request);
     attach_content(question, result.result_ptr(), *content);
@@ -82,6 +93,10 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::check_content(const cap::Jo
     const std::string_view label = phase == OutputPhase::async ? "async" : "sync_redact";
     metrics_.observe(Metric::output_check_latency, seconds(clock_.monotonic() - began), {request.topic(), label});
     co_return answer;
+}
+
+Task<Crowd::Place> OutputPolicyClient::room(const cap::JobRequest& request, MonoTime deadline, WallTime since) {
+    co_return co_await room_.wait(tenant_of(request), deadline, since);
 }
 
 Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheckRequest question, std::string asker,
@@ -132,11 +147,11 @@ OutputPolicyClient::Answer OutputPolicyClient::circuit_open() {
     return tl::make_unexpected(OutputFailure{OutputFailure::Cause::circuit_open, "output policy circuit open"});
 }
 
-Task<OutputPolicyClient::Loaded> OutputPolicyClient::load(std::string pointer) {
+Task<OutputPolicyClient::Loaded> OutputPolicyClient::load(std::string pointer, std::size_t most) {
     if (wire::trim(pointer).empty()) co_return OutputContent{};
     const std::string key(wire::key_of_pointer(pointer));
     if (key.empty()) co_return failed("the result pointer names no key of the store");
-    const std::string last = fmt::format("{}", kOutputBytesMax - 1);
+    const std::string last = fmt::format("{}", most - 1);
     for (int look = 1;; ++look) {
         std::vector<RedisCommand> reads{{"EXISTS", key}, {"STRLEN", key}, {"GETRANGE", key, "0", last}};
         const auto replies = co_await redis_.pipeline(std::move(reads), clock_.in(tunables_.store_op_timeout));

@@ -14,7 +14,8 @@ namespace {
 /// Of the content check that makes a replacement while the job's lock is held (wire.md 7.2).
 constexpr Duration kRedactionLimit = std::chrono::seconds{5};
 // What comes of it is committed under that lock.
-static_assert(kRedactionLimit + kDefaultTunables.output_meta_timeout + kDefaultTunables.store_op_timeout <
+static_assert(kRoomPatience + kRedactionLimit + kDefaultTunables.output_meta_timeout +
+                  kDefaultTunables.store_op_timeout <
               kDefaultTunables.job_lock_ttl);
 
 OutputVerdict withheld_unseen(const cap::JobResult& result) {
@@ -59,8 +60,14 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
     }
     context_.ports.metrics.add(Metric::output_policy_checked, {facts.topic});
     OutputVerdict verdict = std::move(*quick);
-    if (verdict.decision == OutputDecision::redact && verdict.redacted_ptr.empty())
-        verdict = co_await redact(std::move(verdict), result, *passage.to_scan);
+    if (verdict.decision == OutputDecision::redact && verdict.redacted_ptr.empty()) {
+        auto redacted = co_await redact(std::move(verdict), result, *passage.to_scan);
+        if (!redacted) {
+            passage.no_room = true;
+            co_return passage;
+        }
+        verdict = std::move(*redacted);
+    }
     count_verdict(context_, verdict, facts.topic);
     // What is withheld needs no scan, what was redacted has had it, and what lies elsewhere is not read here.
     if (verdict.decision != OutputDecision::allow || wire::leads_elsewhere(result.result_ptr()))
@@ -69,10 +76,19 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
     co_return passage;
 }
 
-Task<OutputVerdict> OutputGate::redact(OutputVerdict quick, const cap::JobResult& result,
-                                       const cap::JobRequest& request) {
+Task<std::optional<OutputVerdict>> OutputGate::redact(OutputVerdict quick, const cap::JobResult& result,
+                                                      const cap::JobRequest& request) {
     const Duration limit = std::min(kRedactionLimit, context_.tunables.output_content_timeout);
-    auto thorough = co_await policy_.check_content(result, request, OutputPhase::sync, limit);
+    const auto has_no_room = [](const OutputPolicyClient::Answer& answer) {
+        return !answer && answer.error().cause == OutputFailure::Cause::no_room;
+    };
+    auto thorough = co_await policy_.check_content(result, request, OutputPhase::sync, limit, {});
+    if (has_no_room(thorough)) {
+        Clock& clock = context_.ports.clock;
+        Crowd::Place place = co_await policy_.room(request, clock.in(kRoomPatience), clock.now());
+        thorough = co_await policy_.check_content(result, request, OutputPhase::sync, limit, std::move(place));
+    }
+    if (has_no_room(thorough)) co_return std::nullopt;
     if (thorough && (thorough->withheld() || !thorough->redacted_ptr.empty())) co_return std::move(*thorough);
     context_.ports.log.reached("redaction_impossible");
     quick.decision = OutputDecision::quarantine;

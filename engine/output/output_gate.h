@@ -23,6 +23,7 @@ struct JobFacts;
 struct OutputPassage {
     std::optional<OutputVerdict> verdict;            // to be recorded; nothing when nobody gave one
     std::shared_ptr<const cap::JobRequest> to_scan;  // the request whose output is to be scanned; null = no scan
+    bool no_room = false;  // policy wants to see the content, and there is none for it: to be judged later
 };
 
 class OutputGate {
@@ -34,9 +35,9 @@ public:
     [[nodiscard]] Task<OutputPassage> judge(const cap::JobResult& result, const JobFacts& facts);
 
 private:
-    /// Has a verdict to redact followed by the replacement, or turned into one to withhold.
-    [[nodiscard]] Task<OutputVerdict> redact(OutputVerdict quick, const cap::JobResult& result,
-                                             const cap::JobRequest& request);
+    /// Has a verdict to redact followed by the replacement, or turned into one to withhold. Nothing: there is no room for its content.
+    [[nodiscard]] Task<std::optional<OutputVerdict>> redact(OutputVerdict quick, const cap::JobResult& result,
+                                                            const cap::JobRequest& request);
     void skip(const std::string& topic);
 
     const Context& context_;

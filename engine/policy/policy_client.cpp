@@ -22,13 +22,6 @@ constexpr std::size_t kInputBytesMax = 2'097'152;
 constexpr Duration kInputTimeout = std::chrono::seconds{1};
 static_assert(kInputTimeout + kDefaultTunables.safety_timeout <= std::chrono::seconds{3});
 
-/// Up to here an input costs no more than the question. Each byte beyond is read, sent and judged, which takes the store and policy up to
-/// some thousand times as long as any other question: one tenant's large inputs must not be what others wait for.
-constexpr std::size_t kSmallInput = 65'536;
-/// Of one tenant in one replica. What stands keeps one of the places for messages in hand.
-constexpr std::size_t kLargeAtOnce = 2, kLargeStanding = 32;
-constexpr Duration kLargePatience = std::chrono::seconds{5};
-
 cap::PolicyCheckRequest question_about(const cap::JobRequest& request) {
     cap::PolicyCheckRequest question;
     question.set_job_id(request.job_id());
@@ -56,30 +49,31 @@ void attach_input(cap::PolicyCheckRequest& question, const cap::JobRequest& requ
 
 }  // namespace
 
-PolicyClient::PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, const Tunables& tunables,
-                           const StoreScripts& scripts, const Mechanisms& mechanisms)
+PolicyClient::PolicyClient(Kernel& kernel, Redis& redis, Clock& clock, Log& log, LargeContent& room,
+                           const Tunables& tunables, const StoreScripts& scripts, const Mechanisms& mechanisms)
     : kernel_(kernel),
       redis_(redis),
       clock_(clock),
       log_(log),
+      room_(room),
       tunables_(tunables),
-      circuit_(CircuitBreaker::Service::input, redis, clock, log, tunables, scripts, mechanisms),
-      large_inputs_(kLargeAtOnce, kLargeStanding) {}
+      circuit_(CircuitBreaker::Service::input, redis, clock, log, tunables, scripts, mechanisms) {}
 
-Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse) {
+Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse,
+                                         WallTime since) {
     std::optional<CircuitBreaker::Leave> leave = co_await circuit_.ask_leave(request.job_id(), std::move(glimpse));
     if (!leave) co_return SafetyDecision(Decision::unavailable, "safety kernel circuit open");
     cap::PolicyCheckRequest question = question_about(request);
     Input input;
     Crowd::Place place;  // until policy has answered
     if (const std::string key(wire::key_of_pointer(request.context_ptr())); !key.empty()) {
-        input = co_await load_input(key, kSmallInput);
-        if (input.bytes.size() >= kSmallInput) {
+        input = co_await load_input(key, kSmallContent);
+        if (input.bytes.size() >= kSmallContent) {
             input = {};
-            place = co_await large_inputs_.wait(question.tenant(), clock_.in(kLargePatience));
+            place = co_await room_.wait(question.tenant(), clock_.in(kRoomPatience), since);
             // A probe has to say how it went.
             if (!place && !leave->is_probe()) {
-                SafetyDecision none(Decision::unavailable, "too many large inputs of the tenant are being judged");
+                SafetyDecision none(Decision::unavailable, "too much large content of the tenant is being judged");
                 none.crowded_out = true;
                 co_return none;
             }

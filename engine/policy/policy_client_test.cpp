@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/routing/backoff.h"
 #include "engine/testing/recorders.h"
 #include "engine/testing/scripted_kernel.h"
 #include "engine/testing/scripted_redis.h"
@@ -31,7 +32,8 @@ protected:
     engine::testing::LogRecorder log;
     StoreScripts scripts;
     Mechanisms mechanisms;
-    PolicyClient client{kernel, redis, clock, log, tunables, scripts, mechanisms};
+    LargeContent room;
+    PolicyClient client{kernel, redis, clock, log, room, tunables, scripts, mechanisms};
     cap::JobRequest request;
     RedisValue input;
 };
@@ -112,6 +114,36 @@ TEST_F(PolicyClientTest, OfOneTenantsLargeInputsAFewAreJudgedAtOnceAndOthersAreN
     EXPECT_EQ(kernel.questions.size(), 11u);
     EXPECT_EQ(judged, 11);
     EXPECT_EQ(crowded_out, 50) << "what has stood for five seconds";
+}
+
+TEST_F(PolicyClientTest, ManyLargeInputsAreJudgedInAboutTheTimeThatTheyTakeAndTheOldestFirst) {
+    kernel.latency = 1s;
+    redis.answer = [](const auto&) { return ScriptedRedis::reply(std::string(70'000, 'x')); };
+    request.set_context_ptr("ctx:j1");
+    engine::testing::SeededEntropy entropy;
+    std::vector<Duration> judged;  // when, by those that came first
+    Scope tasks(loop);
+    const MonoTime began = loop.monotonic();
+    const auto be_judged = [&](bool first) -> Task<void> {
+        const MonoTime came = loop.monotonic();
+        while (true) {
+            const WallTime since{came.time_since_epoch()};
+            const SafetyDecision decision = co_await client.check(request, CircuitGlimpse{}, since);
+            if (!decision.crowded_out) break;
+            co_await clock.sleep(delay_without_room(loop.monotonic() - came, tunables, entropy));
+        }
+        if (first) judged.push_back(loop.monotonic() - began);
+    };
+    for (int i = 0; i < 200; ++i) tasks.spawn(be_judged(true));
+    for (int i = 0; i < 60; ++i) {
+        loop.run_for(1s);
+        for (int more = 0; more < 2; ++more) tasks.spawn(be_judged(false));
+    }
+    loop.run_for(10min);
+    ASSERT_EQ(judged.size(), 200u);
+    EXPECT_EQ(kernel.questions.size(), 320u);
+    EXPECT_LE(judged.back(), 100s + tunables.backoff_max + 5s)
+        << "two at a time, beside others that come at the same rate";
 }
 
 // D-09: policy is asked all the same, for a denial needs no content.

@@ -56,7 +56,7 @@ struct SafetyDecision {
     bool approval_required = false;
     bool granted = false;      // by a human, not by policy
     bool own_timeout = false;  // unavailable: judging this job took too long, while others were judged
-    bool crowded_out = false;  // unavailable: too many large inputs of its tenant were before it, and policy was not asked
+    bool crowded_out = false;  // unavailable: too much large content of its tenant is before it; policy was not asked
     InputSeen input = InputSeen::yes;
     std::string job_hash;  // what an approval will be bound to
     /// What the input was that a human is asked about (D-33): SHA-256 of the first 2 MiB and the size, or kNoInputFound;

@@ -19,6 +19,13 @@ Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& 
     return std::min(grown + jitter, tunables.backoff_max);
 }
 
+Duration delay_without_room(Duration waited, const Tunables& tunables, Entropy& entropy) {
+    const Duration least = std::max(tunables.safety_throttle_delay, Duration{0});
+    const Duration most = std::clamp(waited, least, std::max(least, tunables.backoff_max));
+    const auto half = static_cast<std::uint64_t>(most.count() / 2);
+    return half == 0 ? most : most - Duration{static_cast<std::int64_t>(entropy.below(half))};
+}
+
 Duration time_of_all_tries(const Tunables& tunables) {
     Duration sum{};
     Duration delay = std::min(tunables.backoff_base, tunables.backoff_max);

@@ -10,6 +10,11 @@ namespace lockstep::engine {
 /// `attempt` = earlier tries; a negative one counts as none.
 [[nodiscard]] Duration backoff_delay(std::int64_t attempt, const Tunables& tunables, Entropy& entropy);
 
+/// The delay before the next try of a job that has waited for so long and finds no room among others (wire.md 4.1): at most as long again,
+/// within [safety_throttle_delay, backoff_max], and at least half of that. What was sent away together does not come back together, and who
+/// has waited for long takes part of what there is to do seldom. What it finds then is for whoever gives the room.
+[[nodiscard]] Duration delay_without_room(Duration waited, const Tunables& tunables, Entropy& entropy);
+
 /// How long `max_scheduling_retries` tries take, without jitter.
 [[nodiscard]] Duration time_of_all_tries(const Tunables& tunables);
 

@@ -48,6 +48,18 @@ TEST_F(Backoff, DelaysOfTheSameTryDiffer) {
     }
 }
 
+TEST_F(Backoff, WhoFindsNoRoomWaitsForUpToAsLongAgainAndNeverLongerThanBackoffMax) {
+    for (const auto& [waited, most] : {std::pair{-1s, 5s}, {0s, 5s}, {5s, 5s}, {12s, 12s}, {30s, 30s}, {3600s, 30s}}) {
+        std::set<Duration> drawn;
+        for (int i = 0; i < 200; ++i) drawn.insert(delay_without_room(waited, tunables, entropy));
+        EXPECT_GT(*drawn.begin(), most / 2);
+        EXPECT_LE(*drawn.rbegin(), most);
+        EXPECT_GT(drawn.size(), 100u) << "they do not come back together";
+    }
+    tunables.safety_throttle_delay = 40s;
+    EXPECT_GT(delay_without_room(1h, tunables, entropy), 20s) << "shorter than backoff_max it is not";
+}
+
 TEST_F(Backoff, IsNeverNegativeWhereTheJitterIsLongerThanTheLongestDelay) {
     tunables.backoff_base = 100ms;
     tunables.backoff_max = 100ms;

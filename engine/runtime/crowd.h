@@ -1,8 +1,10 @@
 // How many things of one name go on at once in one replica, so that those of other names find room: messages about one job, which
-// all want its lock, or large inputs of one tenant, which policy takes long for. The rest stands here, first come, first served.
+// all want its lock, or large inputs and outputs of one tenant, which policy takes long for. The rest stands here, those that have waited
+// longest first.
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/task.h"
+#include "engine/runtime/time.h"
 #include "engine/runtime/wait.h"
 
 namespace lockstep::engine {
@@ -45,18 +48,23 @@ public:
 
     /// A place at once, or none: also where others of the name stand.
     [[nodiscard]] Place enter(const std::string& name);
-    /// A place as soon as it is this one's turn, or none when `deadline` comes first, too many stand, or all are sent away.
-    [[nodiscard]] Task<Place> wait(std::string name, MonoTime deadline);
-    /// Sends away all that stand.
+    /// A place as soon as it is this one's turn, or none when `deadline` comes first, too many stand that have waited for longer, or all
+    /// are sent away. `since`: when it began to wait, for those that come more than once; of equal ones who comes first goes first.
+    [[nodiscard]] Task<Place> wait(std::string name, MonoTime deadline, WallTime since = {});
+    /// Sends away all that stand and have not been called.
     void send_away() noexcept;
 
 private:
+    class Standing;
+    using Line = std::multimap<WallTime, Standing*>;
     struct OfName {
         std::size_t inside = 0;
-        std::size_t standing = 0;  // those that have been called and have not gone on yet included
-        WaitQueue line;
+        std::size_t called = 0;  // those that have not gone on yet
+        Line line;               // those that have not been called
     };
-    [[nodiscard]] Place take(OfName& of_name, const std::string& name);
+    [[nodiscard]] bool has_room(const OfName& of_name) const { return of_name.inside + of_name.called < most_; }
+    /// Calls as many as there is room for.
+    void call(OfName& of_name) noexcept;
     void leave(const std::string& name) noexcept;
     void forget_if_empty(const std::string& name) noexcept;
 

@@ -64,6 +64,24 @@ TEST_F(CrowdTest, NobodyStandsBehindTooMany) {
     tasks.cancel();
 }
 
+TEST_F(CrowdTest, WhoHasWaitedLongestGoesFirstAndTakesThePlaceOfTheLastThatStands) {
+    Crowd narrow(1, 2);
+    auto inside = narrow.enter("hot");
+    const auto stand_there = [&](int since) -> Task<void> {
+        const auto place = co_await narrow.wait("hot", loop.monotonic() + 1h, WallTime{Duration{since}});
+        (place ? came_in : sent_off).push_back(since);
+    };
+    for (const int since : {30, 40, 10, 30, 20}) {
+        tasks.spawn(stand_there(since));
+        loop.settle();
+    }
+    EXPECT_EQ(sent_off, (std::vector{40, 30, 30})) << "by 10; behind 10 and 30; by 20";
+    inside = {};
+    loop.settle();
+    EXPECT_EQ(came_in, (std::vector{10, 20}));
+    EXPECT_TRUE(narrow.enter("hot"));
+}
+
 TEST_F(CrowdTest, OtherNamesAreNotHeldUp) {
     for (int who = 1; who <= 3; ++who) spawn(who);
     EXPECT_TRUE(crowd.enter("another"));

@@ -29,8 +29,9 @@ struct Replica : Context {
           sweeps(ports.redis, ports.clock, tunables, scripts, store.news()),
           letters(ports.redis, ports.clock, tunables, scripts),
           sagas(ports.redis, ports.clock, tunables, scripts, mechanisms),
-          policy(ports.kernel, ports.redis, ports.clock, ports.log, tunables, scripts, mechanisms),
-          output(ports.kernel, ports.redis, ports.clock, ports.metrics, ports.log, tunables, scripts, mechanisms),
+          policy(ports.kernel, ports.redis, ports.clock, ports.log, large_content, tunables, scripts, mechanisms),
+          output(ports.kernel, ports.redis, ports.clock, ports.metrics, ports.log, large_content, tunables, scripts,
+                 mechanisms),
           jobs_stream(ports.bus, ports.clock, ports.log, tunables, mechanisms),
           registry(tunables.worker_ttl, mechanisms.on(Mechanism::heartbeat_bounds)),
           routing(std::make_shared<const RoutingTable>(routable(std::move(table)))),
@@ -44,6 +45,7 @@ struct Replica : Context {
     SweepStore sweeps;
     DeadLetterStore letters;
     SagaStore sagas;
+    LargeContent large_content;
     PolicyClient policy;
     OutputPolicyClient output;
     JobsStream jobs_stream;

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "engine/routing/backoff.h"
 #include "engine/runtime/invariant.h"
 #include "engine/scheduler/approval.h"
 #include "engine/scheduler/constraint_limits.h"
@@ -228,9 +229,11 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Take
         }
     }
     job.asked = replica_.ports.clock.monotonic();
-    SafetyDecision decision = co_await replica_.policy.check(job.request, job.along.circuit(job.facts));
+    const WallTime since = job.facts.entered_at;
+    SafetyDecision decision = co_await replica_.policy.check(job.request, job.along.circuit(job.facts), since);
     if (decision.crowded_out) {
-        disposition = Disposition::postponed(replica_.tunables.safety_throttle_delay);
+        const Duration waited = job.facts.taken_up - since;
+        disposition = Disposition::postponed(delay_without_room(waited, replica_.tunables, replica_.ports.entropy));
         co_return std::nullopt;
     }
     co_return std::optional<SafetyDecision>(std::move(decision));

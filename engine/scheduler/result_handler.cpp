@@ -123,6 +123,7 @@ Task<Disposition> ResultHandler::under_lock(JobLease& lease, cap::JobResult& res
             output = co_await gate_.judge(result, facts);
         else
             refuse_output(result, facts, output);
+        if (output.no_room) co_return Disposition::hand_back(replica_.tunables.safety_throttle_delay);
         if (!lease.usable()) {
             if (replica_.tunables.output_policy_enabled) replica_.ports.log.reached("output_check_outlived_lock");
             co_return Disposition::hand_back(replica_.tunables.retry_delay_busy);

@@ -37,14 +37,14 @@ protected:
     }
 
     /// A worker's success with this output.
-    Fate succeed(const std::string& job, const std::string& content = "the output") {
+    Fate succeed(const std::string& job, const std::string& content = "the output", std::uint64_t sequence = 1) {
         if (!content.empty()) run({"SET", "res:" + job, content});
         cap::JobResult success;
         success.set_job_id(job);
         success.set_status(cap::JOB_STATUS_SUCCEEDED);
         success.set_worker_id("w1");
         success.set_result_ptr("redis://res:" + job);
-        return result(success);
+        return result(success, sequence);
     }
     static std::function<OutputAnswer(const cap_output::OutputCheckRequest&)> says(
         cap_output::OutputDecision decision) {
@@ -61,6 +61,19 @@ protected:
     }
     static OutputAnswer away(const cap_output::OutputCheckRequest&) { return ScriptedKernel::output_unreachable(); }
 
+    /// Two large outputs, whose scans take half a minute.
+    void fill_the_room() {
+        kernel.output_latency = 80ms;
+        for (const char* job : {"large-0", "large-1"}) {
+            run_job(job);
+            succeed(job, std::string(70'000, 'x'));
+        }
+        loop.run_for(10ms);
+        kernel.output_latency = 29s;
+        loop.run_for(100ms);
+        EXPECT_EQ(asked(true), 2u);
+        kernel.output_latency = {};
+    }
     [[nodiscard]] std::size_t asked(bool thorough) const {
         return static_cast<std::size_t>(std::ranges::count_if(
             kernel.output_questions, [thorough](const auto& q) { return !q.result_ptr().empty() == thorough; }));
@@ -553,6 +566,65 @@ TEST_F(Output, ALongOutputIsSentInPartAndItsSizeInFull) {
     ASSERT_EQ(asked(true), 1u);
     EXPECT_EQ(kernel.output_questions.back().output_size_bytes(), 3'000'000);
     EXPECT_EQ(kernel.output_questions.back().output_content().size(), 2'097'152u);
+}
+
+TEST_F(Output, OfOneTenantsLargeOutputsTwoAreScannedAtOnceAndSmallOnesAreNotHeldUp) {
+    kernel.output_latency = 80ms;
+    for (int i = 0; i < 5; ++i) {
+        run_job("large-" + std::to_string(i));
+        succeed("large-" + std::to_string(i), std::string(70'000, 'x'));
+    }
+    run_job("small");
+    succeed("small");
+    loop.run_for(100ms);
+    EXPECT_EQ(asked(true), 3u) << "two and the small one";
+    loop.run_for(80ms);
+    EXPECT_EQ(asked(true), 5u);
+    EXPECT_FALSE(marked("small"));
+    EXPECT_TRUE(marked("large-4"));
+    loop.run_for(160ms);
+    EXPECT_EQ(asked(true), 6u);
+    EXPECT_FALSE(marked("large-4"));
+}
+
+TEST_F(Output, AScanThatFindsNoRoomInTimeIsLeftToItsMark) {
+    fill_the_room();
+    run_job("late");
+    succeed("late", std::string(70'000, 'x'));
+    loop.run_for(16s);
+    EXPECT_EQ(log.times_reached("scan_left_to_its_mark"), 1);
+    EXPECT_TRUE(marked("late"));
+    loop.run_for(60s);
+    EXPECT_EQ(asked(true), 3u);
+    EXPECT_FALSE(marked("late"));
+    EXPECT_EQ(log.times_reached("left_scan_taken_up"), 1);
+}
+
+TEST_F(Output, AStoppingSchedulerDoesNotWaitForRoom) {
+    kernel.output_latency = 90ms;
+    for (int i = 0; i < 40; ++i) {
+        run_job("large-" + std::to_string(i));
+        succeed("large-" + std::to_string(i), std::string(70'000, 'x'));
+    }
+    loop.run_for(100ms);
+    const auto began = loop.monotonic();
+    loop.wait(scheduler->drain());
+    EXPECT_LT(loop.monotonic() - began, 500ms);
+    EXPECT_TRUE(marked("large-39"));
+}
+
+TEST_F(Output, ARedactionForWhichThereIsNoRoomIsMadeLater) {
+    fill_the_room();
+    quick_answer = says(cap_output::OUTPUT_DECISION_REDACT);
+    content_answer = says_redact(4, 6);
+    run_job("private");
+    const Fate fate = succeed("private", std::string(70'000, 'x'), 500);
+    loop.run_for(5s);
+    EXPECT_TRUE(fate->handed_back(5s));
+    EXPECT_EQ(state("private"), "RUNNING");
+    loop.run_for(30s);
+    EXPECT_TRUE(succeed("private", std::string(70'000, 'x'), 500)->acked()) << "it comes again";
+    EXPECT_EQ(state("private"), "SUCCEEDED");
 }
 
 TEST_F(Output, ALongOutputThatPassesSaysHowMuchOfItWasSeen) {
