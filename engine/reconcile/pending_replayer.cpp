@@ -16,7 +16,7 @@ namespace lockstep::engine {
 
 namespace {
 
-/// Replays at work at once. Few enough to leave the kernel and the store to fresh submissions.
+/// Replays at work at once, and as many woken jobs. Few enough to leave the kernel and the store to fresh submissions.
 constexpr std::size_t kSlots = 32;
 constexpr std::int64_t kPagesMax = 1'000;
 constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
@@ -41,6 +41,7 @@ PendingReplayer::PendingReplayer(const Context& context, JobStore& store, SweepS
       requests_(requests),
       ticker_(context, sweeps, leases, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
+      woken_slots_(kSlots),
       replays_(context.ports.executor),
       waits_(context.ports.executor) {
     store_.news().set_listener(this);
@@ -129,7 +130,7 @@ void PendingReplayer::wake(JobId job) {
 }
 
 Task<void> PendingReplayer::try_woken(JobId job) {
-    auto slot = co_await slots_.acquire();
+    auto slot = co_await woken_slots_.acquire();
     co_await try_stored(std::move(job), std::move(slot));
 }
 

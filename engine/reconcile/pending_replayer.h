@@ -6,7 +6,7 @@
 //    left alone.
 // 2. Between ticks every replica tries the jobs again whose messages it has acknowledged before they could be placed.
 //    Jobs that the store has woken, because there is room for them in their tenant's limit now, are tried at once by the
-//    replica whose call has woken them.
+//    replica whose call has woken them, however many others are due.
 // 3. A tick goes through the tenants in whose lines jobs stand, too: a job whose wake nobody has heard is woken again, and
 //    one whose limit policy may have raised meanwhile asks.
 // 4. All hand the stored request to the request handler directly; the job's lock keeps it apart from deliveries.
@@ -97,6 +97,7 @@ private:
     std::map<JobState, std::string> resume_after_;  // behind this score of the state's index
     std::string tended_;                            // behind the tenant at this place
     Semaphore slots_;
+    Semaphore woken_slots_;  // of their own: room is kept free for woken jobs, and may not wait for what finds none
     /// A job without a request: since when, and when it was last met.
     struct Requestless {
         MonoTime since, met;

@@ -1,4 +1,6 @@
 // The pending replayer: jobs that are in the store and that no message will bring back.
+#include <set>
+
 #include "engine/reconcile/pending_replayer.h"
 #include "engine/scheduler/dispatch.h"
 #include "engine/scheduler/request_handler.h"
@@ -177,17 +179,39 @@ TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
 class NeverDone final : public engine::RequestTaker {
 public:
     explicit NeverDone(engine::Clock& clock) : clock_(clock) {}
-    engine::Task<engine::Disposition> handle(cap::JobRequest, std::string) override {
+    engine::Task<engine::Disposition> handle(cap::JobRequest request, std::string) override {
+        begun.insert(request.job_id());
         co_await clock_.sleep(std::chrono::hours(24));
         co_return engine::Disposition::done();
     }
     engine::Task<engine::Disposition> handle_stored(cap::JobRequest request, std::string trace_id) override {
         return handle(std::move(request), std::move(trace_id));
     }
+    std::set<std::string> begun;
 
 private:
     engine::Clock& clock_;
 };
+
+// A slot of a worker is kept free for it meanwhile.
+TEST_F(Replayer, AWokenJobIsTriedAtOnceHoweverManyOthersAreDue) {
+    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
+                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
+    engine::DeadLetters letters(replica, replica.letters);
+    NeverDone requests(clock);
+    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
+    for (int i = 0; i < 100; ++i) {
+        const std::string job = "j" + std::to_string(i);
+        orphan(job);
+        replayer.park(engine::JobId(job), 0s);
+    }
+    loop.run_for(10s);
+    ASSERT_LT(requests.begun.size(), 100u);
+    orphan("woken");
+    replayer.wake(engine::JobId("woken"));
+    loop.run_for(10s);
+    EXPECT_TRUE(requests.begun.contains("woken"));
+}
 
 TEST_F(Replayer, OfTheParkedItRemembersABoundedNumberEvenWhereTheyAreDueAndCannotBeTried) {
     engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
