@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "engine/wire/messages.h"
 #include "fakes/kernel/client.h"
@@ -118,6 +119,30 @@ TEST_F(SimulatedKernel, AnOutageRunsIntoTheDeadline) {
     EXPECT_EQ(took([&] { EXPECT_EQ(verdict(), "status:4"); }), 2s);
     world_.base.fault.kernel.no_answer = false;
     EXPECT_EQ(verdict(), "ALLOW");
+}
+
+TEST_F(SimulatedKernel, WithARateOneQuestionIsJudgedAfterTheOtherAndALargeOneTakesLonger) {
+    constexpr NodeId kSlowNode{3};
+    KernelServer slow{world_, kSlowNode, kernel_rules(), {.judging_rate = 1'000'000}};
+    KernelClient client{world_, kScheduler, kSlowNode, slow};
+    std::vector<engine::Duration> took;
+    const auto ask = [&](std::size_t bytes) -> engine::Task<void> {
+        const auto began = world_.base.now();
+        cap::PolicyCheckRequest request;
+        request.set_topic("job.a");
+        request.set_input_content(std::string(bytes, 'x'));
+        const auto answer = co_await client.check(std::move(request), world_.monotonic(kScheduler) + 5s);
+        EXPECT_TRUE(answer);
+        took.push_back(world_.base.now() - began);
+    };
+    engine::Scope scope(world_.executor());
+    for (const std::size_t bytes : {10, 1'000'000, 10}) scope.spawn(ask(bytes));
+    world_.run_for(5s);
+    ASSERT_EQ(took.size(), 3u);
+    EXPECT_LT(took[0], 5ms);
+    EXPECT_GT(took[1], 1s);
+    EXPECT_GT(took[2], took[1]) << "behind the large one";
+    EXPECT_LT(took[2], took[1] + 1ms);
 }
 
 TEST_F(SimulatedKernel, ALateAnswerIsDropped) {

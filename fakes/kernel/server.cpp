@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <ratio>
 #include <utility>
 
 #include "engine/runtime/invariant.h"
@@ -53,7 +55,7 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
     if (fault.no_answer) return;
     const Distribution& latency = output ? config_.output_latency : config_.latency;
     Rng rng = world_.draws("kernel").next(DrawKey().with(static_cast<std::uint64_t>(call.method)).with(call.job));
-    const engine::Duration takes = latency.draw(rng) + fault.latency;
+    const engine::Duration takes = time_to_judge(latency.draw(rng) + fault.latency, call.request.size());
     world_.after(node_, takes,
                  [this, connection = std::move(connection), client, call = std::move(call), answer = std::move(answer),
                   status = fault.status, forced = Forced{std::string(fault.decision), fault.forced}] {
@@ -66,6 +68,15 @@ void KernelServer::on_call(std::shared_ptr<Connection> connection, NodeId client
                      }
                      connection->send_to_client([answer, id = call.id, result] { answer(id, result); });
                  });
+}
+
+engine::Duration KernelServer::time_to_judge(engine::Duration latency, std::size_t bytes) {
+    if (config_.judging_rate == 0) return latency;
+    const engine::MonoTime now = world_.monotonic(node_);
+    // No question is larger than kRequestBytesMax.
+    const std::uint64_t nanoseconds = bytes * std::nano::den / config_.judging_rate;
+    free_at_ = std::max(free_at_, now + latency) + engine::Duration(static_cast<std::int64_t>(nanoseconds));
+    return free_at_ - now;
 }
 
 std::string KernelServer::respond(const KernelCall& call, NodeId client, const Forced& forced) {

@@ -22,6 +22,8 @@ namespace lockstep::fakes {
 struct KernelServerConfig {
     Distribution latency = Distribution::constant(std::chrono::milliseconds{2});
     Distribution output_latency = Distribution::constant(std::chrono::milliseconds{2});
+    /// Bytes of questions a second that it judges, one question after the other; 0: that takes no time.
+    std::uint64_t judging_rate = 0;
 };
 
 class KernelServer final : public Server, private ConnectionListener {
@@ -31,6 +33,8 @@ public:
 
     /// Puts another policy in force, as an operator would.
     void replace_policy(policy::Document document, std::string snapshot);
+    /// Its node crashes: nothing is judged any more.
+    void node_down() { free_at_ = {}; }
 
     /// For clients: takes a call that has arrived. `answer` is called back on the client's node, if the connection
     /// lives.
@@ -47,6 +51,8 @@ private:
     ConnectionListener& on_accept(std::shared_ptr<Connection> connection, NodeId client) override;
     void on_broken() override {}  // what is in progress finds out when it answers
 
+    /// From now until a question that is put before the judge after `latency` is answered.
+    engine::Duration time_to_judge(engine::Duration latency, std::size_t bytes);
     /// The serialised response; tells that it was applied.
     std::string respond(const KernelCall& call, NodeId client, const Forced& forced);
 
@@ -55,6 +61,7 @@ private:
     policy::Evaluator evaluator_;
     std::deque<std::string> snapshots_;  // newest first
     KernelServerConfig config_;
+    engine::MonoTime free_at_{};  // with a rate: when what has been put before the judge is judged
 };
 
 }  // namespace lockstep::fakes

@@ -116,6 +116,7 @@ void sort_cluster(Feasibility& f) {
     };
     if (!same(cluster.network_latency, plain.network_latency)) f.not_applied.emplace_back("latency of the network");
     if (!same(cluster.kernel_latency, plain.kernel_latency)) f.not_applied.emplace_back("latency of the kernel");
+    if (cluster.kernel_judging_rate > 0) f.not_applied.emplace_back("rate at which the kernel judges");
     if (!same(cluster.clock_offset, plain.clock_offset) || cluster.clock_drift_ppm != 0)
         f.not_applied.emplace_back("offset and drift of clocks: all processes have the one of this machine");
     if (!cluster.service_rates.empty()) f.not_applied.emplace_back("service rates of nodes");

@@ -1,6 +1,7 @@
 // The simulated servers as processes of their nodes: a crash of the node is a crash of the server.
 #pragma once
 
+#include "fakes/kernel/server.h"
 #include "fakes/nats/server.h"
 #include "fakes/redis/server.h"
 #include "sim/world/node.h"
@@ -41,11 +42,15 @@ private:
     bool down_ = false;
 };
 
-/// The kernel keeps nothing that a crash could take from it: calls in progress die with their connections.
+/// Calls in progress die with their connections.
 class KernelProcess final : public Process {
 public:
+    explicit KernelProcess(fakes::KernelServer& server) : server_(server) {}
     void start() override {}
-    void crash() override {}
+    void crash() override { server_.node_down(); }
+
+private:
+    fakes::KernelServer& server_;
 };
 
 }  // namespace lockstep::sim

@@ -100,10 +100,13 @@ SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scena
     : redis_(simulation, Topology::kRedis, redis_options(scenario.cluster)),
       nats_(simulation, nats_options(scenario)),
       kernel_(simulation, Topology::kKernel, evaluator_of(scenario.cluster.documents),
-              {.latency = scenario.cluster.kernel_latency, .output_latency = scenario.cluster.kernel_latency}),
+              {.latency = scenario.cluster.kernel_latency,
+               .output_latency = scenario.cluster.kernel_latency,
+               .judging_rate = scenario.cluster.kernel_judging_rate}),
       servers_{redis_, nats_, kernel_},
       redis_process_(redis_),
       nats_process_(nats_),
+      kernel_process_(kernel_),
       plan_(load_plan_of(scenario)),
       runs_(scenario.load) {
     simulation.lifecycle().host(Topology::kRedis, redis_process_);

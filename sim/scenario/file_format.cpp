@@ -89,6 +89,8 @@ Shape cluster() {
         {"timeouts", "as timeouts.yaml", format::timeouts_document()},
         {"kernel", "the safety kernel",
          object({{"latency", "default 2ms", distribution()},
+                 {"judging_rate", "bytes of questions a second that it judges, one after the other; default: no limit",
+                  integer(1'000, kBytesMax)},
                  {"policy", "as safety.yaml; default: allow everything",
                   document("a safety policy, as in safety.yaml")}})},
         {"output_policy", "checks of results",

@@ -69,6 +69,8 @@ void read_policies(const json& object, Cluster& cluster) {
     cluster.documents.policy = kDefaultPolicy;
     if (const json* kernel = member(object, "kernel")) {
         cluster.kernel_latency = distribution_of(*kernel, "latency", cluster.kernel_latency);
+        if (const json* rate = member(*kernel, "judging_rate"))
+            cluster.kernel_judging_rate = rate->get<std::uint64_t>();
         if (const json* policy = member(*kernel, "policy")) cluster.documents.policy = policy->dump();
     }
     if (const json* output = member(object, "output_policy")) {

@@ -69,6 +69,7 @@ struct Cluster {
     engine::PinnedSettings pinned;  // what `config` names is not the configuration service's to change
     Documents documents;
     Distribution kernel_latency = Distribution::constant(std::chrono::milliseconds{2});
+    std::uint64_t kernel_judging_rate = 0;  // bytes of questions a second, one after the other; 0: no limit
     std::vector<WorkerGroup> workers;
     RedisPersistence redis_persistence = RedisPersistence::always;
     Duration redis_replica_lag{};
