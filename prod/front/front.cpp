@@ -34,6 +34,7 @@ Front::Front(Settings settings, CellsFile cells, FrontOptions options)
       routing_(routing_of(file_)),
       log_("FRONT", settings_.log),
       figures_(settings_.pod, names_),
+      loop_figures_(settings_.pod, PrometheusMetrics::Of::any_loop),
       loop_watch_(settings_.loop_stall_limit),
       background_(loop_) {
     set_health();
@@ -46,10 +47,11 @@ Front::~Front() {
 
 int Front::run() {
     for (const auto& warning : settings_.warnings) log_.always(LogLevel::warn, "configuration", {{"warning", warning}});
-    auto admin = AdminHttp::start(options_.listen, {.metrics = [this] { return figures_.text(); },
-                                                    .health = [this] { return health(); },
-                                                    .plain_health = true,
-                                                    .stall = [this] { return loop_watch_.why_stalled(); }});
+    auto admin =
+        AdminHttp::start(options_.listen, {.metrics = [this] { return figures_.text() + loop_figures_.text(); },
+                                           .health = [this] { return health(); },
+                                           .plain_health = true,
+                                           .stall = [this] { return loop_watch_.why_stalled(); }});
     if (!admin) {
         error("choose an address that is free with --listen, or port 0 for any", admin.error());
         return kExitConfiguration;
@@ -60,6 +62,7 @@ int Front::run() {
     const SignalWatch signals(loop_, {SIGTERM, SIGINT}, [this](int number) { on_signal(number); });
     background_.spawn(tell_left_out_lines(log_, clock_));
     background_.spawn(LoopWatch::keep_beating(loop_watch_, clock_));
+    loop_figures_.watch(loop_);
     engine::Scope serving(loop_);
     serving.spawn(serve());
     loop_.run();

@@ -28,6 +28,7 @@
 #include "prod/loop/system_clock.h"
 #include "prod/nats/nats_bus.h"
 #include "prod/observe/admin_http.h"
+#include "prod/observe/prometheus_metrics.h"
 #include "prod/observe/spdlog_log.h"
 
 namespace lockstep::prod {
@@ -81,6 +82,7 @@ private:
     SystemClock clock_;
     SpdlogLog log_;
     FrontFigures figures_;
+    PrometheusMetrics loop_figures_;
     LoopWatch loop_watch_;
     engine::Event asked_to_stop_;
     int exit_code_ = kExitOk;

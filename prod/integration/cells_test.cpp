@@ -197,6 +197,7 @@ TEST_F(CellsTest, EachTenantsJobsRunInItsCellAndResultsComeBack) {
     std::multiset<std::string> expected;
     for (const auto& job : cell_of_job) expected.insert(job.first);
     EXPECT_EQ(results(submitter, expected.size()), expected) << "each result once";
+    EXPECT_GE(figure(front, "lockstep_loop_stall_seconds_count", ""), 0);
     for (const char* cell : {"east", "west"}) {
         EXPECT_TRUE(reaches(front, "lockstep_front_routed_total", of_cell(cell), jobs_of(cell))) << cell;
         EXPECT_TRUE(reaches(front, "lockstep_front_returned_total", of_cell(cell) + R"(,subject="sys.job.result")",

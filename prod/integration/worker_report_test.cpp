@@ -41,6 +41,18 @@ TEST_F(WorkerReportTest, AResultIsRepeatedUntilAStreamHasIt) {
     EXPECT_EQ(worker.output().find("given up"), std::string::npos) << worker.output();
 }
 
+TEST_F(WorkerReportTest, AWorkerWithAListenerShowsHowLongItsLoopWasBusyAndWhetherItServes) {
+    Program& worker = world->add_worker("w1", {"--listen", "127.0.0.1:0"});
+    const std::string log = worker.output(), words = "listener port=";
+    ASSERT_NE(log.find(words), std::string::npos) << log;
+    const int port = std::stoi(log.substr(log.find(words) + words.size()));
+    EXPECT_NE(Deployment::http_get(port, "/metrics").find("lockstep_loop_stall_seconds_count{pod=\"w1\"}"),
+              std::string::npos);
+    EXPECT_NE(Deployment::http_get(port, "/livez").find("200 OK"), std::string::npos);
+    EXPECT_TRUE(Deployment::until(
+        [port] { return Deployment::http_get(port, "/readyz").find("200 OK") != std::string::npos; }, 10s));
+}
+
 TEST_F(WorkerReportTest, AResultThatAStreamHasIsSaidOnce) {
     world->add_scheduler();
     Program& worker = world->add_worker("w1");

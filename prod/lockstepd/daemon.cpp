@@ -82,9 +82,7 @@ int Daemon::run() {
     const SignalWatch signals(loop_, {SIGTERM, SIGINT}, [this](int number) { on_signal(number); });
     const SignalWatch hang_up(loop_, {SIGHUP}, [this](int) { on_hang_up(); });
     const SignalWatch question(loop_, {SIGUSR1}, [this](int) { asked_to_tell_.set(); });
-    loop_.on_stall([this](engine::Duration at_work) {
-        metrics_.observe(DaemonMetric::loop_stall, std::chrono::duration<double>(at_work).count());
-    });
+    metrics_.watch(loop_);
     scope_.spawn(tell_on_request());
     scope_.spawn(LoopWatch::keep_beating(loop_watch_, clock_));
     if (const auto limit = watchdog_limit()) scope_.spawn(feed_watchdog(clock_, *limit));

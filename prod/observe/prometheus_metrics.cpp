@@ -7,6 +7,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "engine/wire/subjects.h"
+#include "prod/loop/uv_loop.h"
 
 namespace lockstep::prod {
 
@@ -113,8 +115,11 @@ private:
 
 class PrometheusMetrics::Families {
 public:
-    explicit Families(const std::string& pod) {
-        for (const MetricInfo* series : all_series()) families_.push_back(make(*series, pod));
+    Families(const std::string& pod, Of whose) {
+        for (const MetricInfo* series : all_series()) {
+            const bool has_it = whose == Of::daemon || series == &info(DaemonMetric::loop_stall);
+            families_.push_back(has_it ? make(*series, pod) : Any());
+        }
     }
 
     template <class Series>
@@ -173,8 +178,15 @@ private:
     std::vector<Any> families_;  // in the order of all_series
 };
 
-PrometheusMetrics::PrometheusMetrics(const std::string& pod) : families_(std::make_unique<Families>(pod)) {}
+PrometheusMetrics::PrometheusMetrics(const std::string& pod, Of whose)
+    : families_(std::make_unique<Families>(pod, whose)) {}
 PrometheusMetrics::~PrometheusMetrics() = default;
+
+void PrometheusMetrics::watch(UvLoop& loop) {
+    loop.on_stall([this](engine::Duration at_work) {
+        observe(DaemonMetric::loop_stall, std::chrono::duration<double>(at_work).count());
+    });
+}
 
 void PrometheusMetrics::know_topic(std::string_view topic) { families_->know_topic(topic); }
 

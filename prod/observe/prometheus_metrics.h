@@ -9,6 +9,7 @@
 //    apart; later ones are `other` as well. No family has more than kSeriesMax series, whatever its labels.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,12 +19,18 @@
 
 namespace lockstep::prod {
 
+class UvLoop;
+
 class PrometheusMetrics final : public engine::Metrics {
 public:
     static constexpr std::size_t kSeriesMax = 2000;
     static constexpr std::size_t kSeriesAtZeroMax = kSeriesMax / 2;
 
-    explicit PrometheusMetrics(const std::string& pod);
+    /// Which series of the table a process has: all, or those that a program with an event loop has, whatever it does.
+    enum class Of : std::uint8_t { daemon, any_loop };
+    explicit PrometheusMetrics(const std::string& pod, Of whose = Of::daemon);
+    /// Counts the rounds of this loop in which nothing else was served. Outlives the loop's last round.
+    void watch(UvLoop& loop);
     /// From now on this topic is told apart. It stays so when the pools name it no more: its jobs may live on.
     void know_topic(std::string_view topic);
     ~PrometheusMetrics() override;

@@ -4,13 +4,18 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <memory>
+#include <mutex>
 
 #include "engine/config/tunables.h"
 #include "engine/wire/heartbeat_bounds.h"
 #include "prod/config/settings.h"
+#include "prod/loop/loop_watch.h"
 #include "prod/loop/signals.h"
 #include "prod/loop/system_clock.h"
 #include "prod/nats/nats_bus.h"
+#include "prod/observe/admin_http.h"
+#include "prod/observe/prometheus_metrics.h"
 #include "prod/observe/spdlog_log.h"
 #include "prod/redis/hiredis_client.h"
 #include "prod/tls/openssl_exit.h"
@@ -24,8 +29,28 @@ namespace {
 
 constexpr auto kStartPatience = std::chrono::seconds(10);
 
+/// What /health and /readyz say: written by the loop, read by the listener's threads.
+class HealthBoard {
+public:
+    void write(Health health) {
+        const std::lock_guard lock(mutex_);
+        health_ = std::move(health);
+    }
+    [[nodiscard]] Health read() {
+        const std::lock_guard lock(mutex_);
+        return health_;
+    }
+
+private:
+    std::mutex mutex_;
+    Health health_;
+};
+
+constexpr auto kHealthInterval = std::chrono::milliseconds(500);
+
 struct Arguments {
     WorkerOptions worker;
+    std::string listen;
     std::string nats;
     std::string redis;
     std::string service_time;
@@ -35,14 +60,28 @@ struct Arguments {
     bool echo = false;
 };
 
-engine::Task<void> serve(UvLoop& loop, Worker& worker, engine::Event& stop, engine::Log& log, int& exit_code) {
+engine::Task<void> keep_health(HealthBoard& board, const HiredisClient& redis, NatsBus& bus,
+                               const std::string& not_ready, const engine::Clock& clock) {
+    while (true) {
+        board.write({.redis_error = redis.connected() ? "" : redis.last_error(),
+                     .nats_error = bus.connection().connected ? "" : "disconnected",
+                     .safety_warning = "",
+                     .not_ready = not_ready});
+        co_await clock.sleep(kHealthInterval);
+    }
+}
+
+engine::Task<void> serve(UvLoop& loop, Worker& worker, engine::Event& stop, engine::Log& log, std::string& not_ready,
+                         int& exit_code) {
     const auto started = co_await worker.start();
     if (!started) {
         log.event(engine::LogLevel::error, "cannot start", {{"error", started.error()}});
         exit_code = 2;
     } else {
         log.event(engine::LogLevel::info, "ready");
+        not_ready.clear();
         co_await stop.wait();
+        not_ready = "draining";
         log.event(engine::LogLevel::info, "draining", {{"active", worker.active()}});
         co_await worker.drain();
         log.event(engine::LogLevel::info, "stopped", {{"executions", worker.started()}});
@@ -50,8 +89,12 @@ engine::Task<void> serve(UvLoop& loop, Worker& worker, engine::Event& stop, engi
     loop.stop();
 }
 
-int run(const Settings& settings, WorkerOptions options) {
+int run(const Settings& settings, WorkerOptions options, const std::string& listen) {
     UvLoop loop;
+    PrometheusMetrics metrics(options.id, PrometheusMetrics::Of::any_loop);
+    metrics.watch(loop);
+    LoopWatch loop_watch(settings.loop_stall_limit);
+    HealthBoard board;
     SystemClock clock;
     SpdlogLog log("WORKER", settings.log);
     for (const auto& warning : settings.warnings)
@@ -61,6 +104,19 @@ int run(const Settings& settings, WorkerOptions options) {
         if (stop.is_set()) loop.stop();
         stop.set();
     });
+    std::unique_ptr<AdminHttp> admin;
+    if (!listen.empty()) {
+        auto started = AdminHttp::start(listen, {.metrics = [&] { return metrics.text(); },
+                                                 .health = [&] { return board.read(); },
+                                                 .plain_health = true,
+                                                 .stall = [&] { return loop_watch.why_stalled(); }});
+        if (!started) {
+            fmt::print(stderr, "lockstep-worker: {} (--listen)\n", started.error());
+            return 2;
+        }
+        admin = std::move(*started);
+        static_cast<engine::Log&>(log).event(engine::LogLevel::info, "listener", {{"port", admin->port()}});
+    }
     HiredisClient redis(loop, settings.redis);
     if (!loop.run_until([&] { return redis.connected(); }, kStartPatience)) {
         fmt::print(stderr, "lockstep-worker: Redis cannot be reached (--redis): {}\n", redis.last_error());
@@ -74,7 +130,10 @@ int run(const Settings& settings, WorkerOptions options) {
     int exit_code = 0;
     Worker worker({loop, clock, redis, **bus, log}, std::move(options));
     engine::Scope scope(loop);
-    scope.spawn(serve(loop, worker, stop, log, exit_code));
+    std::string not_ready = "starting";
+    scope.spawn(LoopWatch::keep_beating(loop_watch, clock));
+    scope.spawn(keep_health(board, redis, **bus, not_ready, clock));
+    scope.spawn(serve(loop, worker, stop, log, not_ready, exit_code));
     scope.spawn(tell_left_out_lines(log, clock));
     loop.run();
     scope.cancel();
@@ -154,9 +213,11 @@ int program(int argc, char** argv) {
     app.flag("--report-cpu", &worker.report_cpu, "tell the machine's load; a loaded machine then gets fewer jobs");
     app.option("--nats", &arguments.nats, "NATS address (environment: NATS_URL)");
     app.option("--redis", &arguments.redis, "Redis address (environment: REDIS_URL)");
+    app.option("--listen", &arguments.listen,
+               "host:port of /metrics, /livez and /readyz; port 0 takes a free one (default: none)");
     app.footer(
-        "Exit codes: 0 stopped, 1 a server cannot be reached at start, 2 wrong use, or standard output cannot be "
-        "written.");
+        "Exit codes: 0 stopped, 1 a server cannot be reached at start, 2 wrong use, the listener's address is "
+        "taken, or standard output cannot be written.");
     if (const auto ended = app.parse(argc, argv)) return *ended == 0 ? 0 : 2;
     const auto fail = [](const std::string& why) {
         fmt::print(stderr, "lockstep-worker: {}\n", why);
@@ -169,7 +230,7 @@ int program(int argc, char** argv) {
     auto settings = read_settings(Environment(std::move(values)), kClientRole);
     if (!settings) return fail(settings.error());
     settings->nats.name = "lockstep-worker-" + worker.id;
-    return run(*settings, std::move(worker));
+    return run(*settings, std::move(worker), arguments.listen);
 }
 
 }  // namespace
