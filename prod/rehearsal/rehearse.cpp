@@ -116,8 +116,8 @@ private:
     Witness witness_;
     sim::TunablesInForce tunables_;
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
-    sim::JobTable job_table_{*this};
     sim::Judgement judgement_{*this};
+    sim::JobTable job_table_{*this, judgement_.model()};
     sim::JobTracker jobs_{job_table_.states()};
     sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
@@ -166,7 +166,6 @@ void Rehearsal::observe() {
         trace_file_ = std::make_unique<sim::TraceFile>(*options_.trace, topology_, options_.trace_heading);
         witness_.add_observer(*trace_file_);
     }
-    witness_.add_observer(job_table_, sim::JobTable::kWanted);
     witness_.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
     witness_.add_observer(judgement_.model(), sim::Model::kWanted);
     witness_.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());

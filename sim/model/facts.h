@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/model/job.h"
+#include "sim/model/tick_locks.h"
 
 namespace lockstep::sim {
 
@@ -21,8 +22,7 @@ struct Observed {
     const Job* job = nullptr;  // null: it is about no job
 };
 
-/// How the command that changes a job is bound to the job's lock. `unseen`: the words of the command are not known.
-enum class LockUse : std::uint8_t { unseen, no_token, present_token, former_token };
+/// How the command that changes a job is bound to the job's lock.
 struct UnderLock {
     LockUse use{};
     fakes::NodeId holder;     // invalid: none
@@ -66,22 +66,31 @@ struct DispatchCommitted : Observed {};
 /// A dispatch leaves its replica for a worker.
 struct Sent : Observed {
     WorkerNumber worker = 0;
-    EventNumber state_unread = 0;  // since when the replica could not read the state; 0: it could
-    bool is_commits = false;       // the publish that belongs to a commit; else one more of the same dispatch
-    Time committed_at{};           // when the replica had the reply to that commit
-    Since lock_granted;            // to the replica, last; event 0: never
-    bool has_request = false;      // it is a packet with a request, and so the rest
-    PolicyWord::Word word;         // of policy on exactly this request
-    PolicyWord::Question asked;    // the latest of the replica
-    bool says_bypassed = false;    // by its labels, and so the next
+    EventNumber state_unread = 0;     // since when the replica could not read the state; 0: it could
+    Sendings::Unanswered unanswered;  // what the replica was not told when it sent this message before
+    std::string message_id;
+    bool is_commits = false;     // the publish that belongs to a commit; else one more of the same dispatch
+    Time committed_at{};         // when the replica had the reply to that commit
+    Since lock_granted;          // to the replica, last; event 0: never
+    bool has_request = false;    // it is a packet with a request, and so the rest
+    PolicyWord::Word word;       // of policy on exactly this request
+    PolicyWord::Question asked;  // the latest of the replica
+    bool says_bypassed = false;  // by its labels, and so the next
     bool says_approved = false;
     bool is_approved = false;  // by an operator, with this content
     std::string input;         // the key of Redis where its input is; empty: none, or elsewhere
 };
 
-/// A message for a worker arrived. `job` is null: it names none.
+/// A message for a worker is in the stream. `job` is null: it names none.
+struct DispatchStored : Observed {
+    std::string message_id;
+    std::uint64_t sequence = 0;
+};
+
+/// It arrived.
 struct Arrived : Observed {
     std::string subject;
+    std::string message_id;
 };
 
 /// A replica reports that a gate is done.
@@ -104,6 +113,16 @@ struct LockTouched : Observed {
 /// A replica whose lock on the job ran out does something about the job.
 struct LockOutlived : Observed {};
 
+/// A command that names a tick lock was executed.
+struct TickLockReached : Observed {
+    TickLock lock;
+};
+
+/// A replica read a page under a tick lock.
+struct Ticked : Observed {
+    TickLock lock;  // before it
+};
+
 /// The input of a job was not there.
 struct InputMissed : Observed {
     std::int64_t misses = 0;  // so far
@@ -123,8 +142,8 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, Arrived,
-                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, InputMissed,
-                          MarksCarried, CompensationRecorded>;
+using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
+                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
+                          Ticked, InputMissed, MarksCarried, CompensationRecorded>;
 
 }  // namespace lockstep::sim

@@ -8,9 +8,12 @@
 #include <vector>
 
 #include "sim/model/human_word.h"
+#include "sim/model/job_lock.h"
+#include "sim/model/loss.h"
 #include "sim/model/policy_marks.h"
 #include "sim/model/policy_word.h"
 #include "sim/model/results.h"
+#include "sim/model/sendings.h"
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
 
@@ -36,20 +39,10 @@ struct Commit {
     Time answered_at{};
 };
 
-/// The lock of a job, as Redis has it. A holder is a token: two handlers of one replica are two.
-struct JobLock {
-    struct Grant {
-        fakes::NodeId node;
-        Since since;
-    };
-    fakes::NodeId holder;             // invalid: none
-    std::string token;                // of the holder; empty: none
-    std::vector<std::string> former;  // that it had before, the latest last
-    EventNumber changed = 0;          // when the holder last became another, or none
-    EventNumber taken = 0;            // last
-    bool is_known = true;             // false: Redis lost data, and the lock was not taken since
-    std::vector<Grant> grants;        // the last of each replica, by taking and renewing
-    fakes::NodeId ran_out_under;      // held it when it ran out, and did nothing about the job since
+/// A call of a replica about the hash of a job, until it is answered.
+struct RecordCall {
+    fakes::NodeId replica;
+    Time begun{};
 };
 
 /// The first final state, until Redis has lost it.
@@ -68,12 +61,15 @@ struct Job {
     State in_mirror = State::absent;  // the text under its state key
     EventNumber changed = 0;          // when the field was written last
     End end;
+    Loss lost;
     bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records
 
     std::int64_t tenant_limit = 0;  // that policy gave with its last answer; 0: none
     JobLock lock;
     Dispatch dispatch;
     std::vector<Commit> commits;
+    std::vector<RecordCall> record_calls;  // the first of each replica
+    Sendings sendings;
     WorkerResults results;
     StateReads reads;
     PolicyWord policy;

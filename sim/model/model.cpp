@@ -26,32 +26,6 @@ using fakes::EventOutcome;
 using fakes::When;
 namespace wire = engine::wire;
 
-/// Keys whose members are jobs: entries of indexes, slots and queues.
-constexpr std::string_view kIndexes[] = {"job:index:",
-                                         "job:deadline",
-                                         "job:tenant:active:",
-                                         "lockstep:tenant:slots:",
-                                         "lockstep:tenant:waiting:",
-                                         "lockstep:tenant:woken:"};
-
-/// Tokens that are remembered of one job's lock. The holder of an older one learns at its next renewal that it has lost the lock.
-constexpr std::size_t kFormerTokensMax = 8;
-
-void leave(JobLock& lock, EventNumber event) {
-    if (!lock.token.empty()) lock.former.push_back(std::exchange(lock.token, {}));
-    if (lock.former.size() > kFormerTokensMax) lock.former.erase(lock.former.begin());
-    lock.holder = {};
-    lock.changed = event;
-}
-
-void grant(JobLock& lock, fakes::NodeId node, Since since) {
-    const auto known = std::ranges::find(lock.grants, node, &JobLock::Grant::node);
-    if (known == lock.grants.end())
-        lock.grants.push_back({node, since});
-    else
-        known->since = since;
-}
-
 bool is_saga_stack(std::string_view key) {
     return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
 }
@@ -102,15 +76,6 @@ Tenant& Model::tenant(std::string_view name) {
 
 // Facts --------------------------------------------------------------------------------------------------------------------
 
-template <class Happened>
-Happened& Model::note(Happened fact, fakes::NodeId node, const Job* job, EventNumber event) {
-    fact.event = event;
-    fact.at = clock_.told_at();
-    fact.node = node;
-    fact.job = job;
-    return std::get<Happened>(facts_.emplace_back(std::move(fact)));
-}
-
 void Model::flush() {
     delivering_.swap(facts_);
     listener_.on_facts(delivering_);
@@ -121,16 +86,9 @@ void Model::command(fakes::NodeId, std::span<const std::string_view> words, std:
     if (!facts_.empty()) flush();
     in_command_ = !words.empty();
     command_ = words;
-}
-
-bool Model::command_names(std::string_view word) const { return std::ranges::find(command_, word) != command_.end(); }
-
-LockUse Model::use_of(const JobLock& lock) const {
-    if (command_.empty()) return LockUse::unseen;
-    if (!lock.token.empty() && command_names(lock.token)) return LockUse::present_token;
-    const bool former =
-        std::ranges::any_of(lock.former, [this](const std::string& token) { return command_names(token); });
-    return former ? LockUse::former_token : LockUse::no_token;
+    // Where a script has its first key; that of a plain command is the word after its name.
+    constexpr std::size_t kFirstKeyOfScript = 3;
+    command_lock_ = words.size() > kFirstKeyOfScript ? tick_locks_.find(words[kFirstKeyOfScript]) : nullptr;
 }
 
 // The keyspace ---------------------------------------------------------------------------------------------------------------
@@ -156,7 +114,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     fact.end = job.end;
     fact.last_change = job.changed;
     const JobLock& lock = job.lock;
-    fact.lock = {use_of(lock), lock.holder, lock.is_known, !lock.former.empty(), lock.changed};
+    fact.lock = {lock.use_by(command_), lock.holder, lock.is_known, !lock.former.empty(), lock.changed};
     fact.tenant_activated = job.tenant->last_activated;
     note(fact, client, &job, clock_.present());
     recount(job, [&] { job.in_hash = fact.to; });
@@ -249,8 +207,11 @@ void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view f
     if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
 }
 
-void Model::string_set(fakes::NodeId client, std::string_view key, const std::string*, std::string_view after,
+void Model::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                        std::int64_t, std::int64_t) {
+    // A job is given up whose request is found and cannot be read.
+    if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
+        if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
     if (key.starts_with(kRequestPrefix)) {
         Job& stored = job(key.substr(kRequestPrefix.size()));
         stored.human.request_stored(client, after, clock_.present());
@@ -285,13 +246,11 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     data_lost_ |= evicted;
     const auto tear = [this](std::string_view name) {
         Job& torn = job(name);
+        torn.lost.of_single_keys = true;
         recount(torn, [&torn] { torn.is_torn = true; });
     };
-    if (evicted && std::ranges::any_of(kIndexes, [key](std::string_view index) { return key.starts_with(index); })) {
-        if (const auto* zset = std::get_if<fakes::redis::SortedSet>(&last))
-            for (const auto& entry : zset->ranking()) tear(entry.member);
-        if (const auto* set = std::get_if<fakes::redis::Set>(&last))
-            for (const std::string& member : *set) tear(member);
+    if (evicted && lists_jobs(key)) {
+        for (const std::string_view name : jobs_listed(last)) tear(name);
         return;
     }
     if (key.starts_with(kRequestPrefix)) job(key.substr(kRequestPrefix.size())).human.request_lost(clock_.present());
@@ -315,6 +274,12 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
 
 void Model::restored(const fakes::redis::Keyspace& now) {
     data_lost_ = true;
+    const TakenBack::Jobs taken = taken_back_.restored(now);
+    for (const std::string& name : taken.names) {
+        Loss& lost = job(name).lost;
+        (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
+    }
+    tick_locks_.data_lost();
     for (Job& job : jobs_)
         recount(job, [&job] {
             job.in_hash = job.in_mirror = State::absent;
@@ -347,6 +312,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
 // Events ---------------------------------------------------------------------------------------------------------------------
 
 void Model::on_event(const Event& event, Time now) {
+    if (page_) on_page();
     if (event.when == When::before && !event.job.empty() && event.node.valid()) {
         Job& job = job_of(event);
         if (job.lock.ran_out_under == event.node) {
@@ -360,11 +326,12 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::lock_released:
         case EventKind::lock_renewed:
         case EventKind::lock_expired: on_lock(event, now); break;
-        case EventKind::publish: on_publish(event); break;
+        case EventKind::publish: on_publish(event, now); break;
         case EventKind::core_deliver:
-            if (event.packet != nullptr && is_worker_subject(event.subject))
-                note(Arrived{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present()).subject =
-                    event.subject;
+            // On real servers only the job of a message that has arrived is known.
+            if (is_worker_subject(event.subject) && (event.packet != nullptr || !event.job.empty()))
+                note(Arrived{.subject = std::string(event.subject), .message_id = std::string(event.message_id)},
+                     event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
             on_sign_of_life(event, now);
             break;
         case EventKind::kernel_check: on_policy(event, now); break;
@@ -373,23 +340,42 @@ void Model::on_event(const Event& event, Time now) {
             if (!event.job.empty() && event.to != "DENIED") job_of(event).human.called();
             break;
         case EventKind::stored:
+            if (is_worker_subject(event.subject) && !event.message_id.empty())
+                note(DispatchStored{.message_id = std::string(event.message_id), .sequence = event.sequence},
+                     event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
+            on_result(event, now);
+            break;
         case EventKind::deliver:
         case EventKind::ack:
         case EventKind::nak:
         case EventKind::term: on_result(event, now); break;
-        case EventKind::node_down: on_node_down(event.node); break;
-        case EventKind::fault:
-            if (event.name == "nats.power_cut")
-                for (Job& job : jobs_) job.results.all_lost();
-            clocks_jumped_ |= event.name.starts_with("clock");
-            packets_garbled_ |= event.name == "corrupt";
+        case EventKind::paused: disturbed_ = true; break;
+        case EventKind::node_down: on_node_down(event.node); [[fallthrough]];
+        case EventKind::connection_broken:
+            disturbed_ = true;
+            tick_locks_.connection_ended(event.node);
+            tick_locks_.connection_ended(event.peer);
             break;
+        case EventKind::fault: on_fault(event); break;
         default: break;
     }
     flush_unless_in_command();
 }
 
+void Model::on_fault(const Event& event) {
+    disturbed_ |= event.name != "config.update";
+    if (event.name == "nats.power_cut")
+        for (Job& job : jobs_) job.results.all_lost();
+    clocks_jumped_ |= event.name.starts_with("clock");
+    packets_garbled_ |= event.name == "corrupt";
+    taken_back_.on_fault(event);
+    if (event.node == Topology::kRedis && event.name.starts_with("clock_"))
+        tick_locks_.clock_of_redis_set(event.name == "clock_drift");
+}
+
 void Model::on_redis(const Event& event, Time now) {
+    if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
+    if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
     if (event.when == When::answered) return on_reply(event, now);
     if (event.job.empty() || !is_job_lock(event.key)) return;
     const StateReads::CallKind kind = kind_of(event);
@@ -434,58 +420,19 @@ StateReads::CallKind Model::kind_of(const Event& call) {
     return StateReads::CallKind{call_names_.number_of(call.command)} << 32U | call_names_.number_of(call.script);
 }
 
-void Model::on_lock(const Event& event, Time now) {
-    const bool taken = event.kind == EventKind::lock_acquired;
-    const bool released = event.kind == EventKind::lock_released;
-    if (!taken && event.kind != EventKind::lock_expired && event.node.valid() && event.peer.valid())
-        on_lock_touched(event);
+void Model::on_publish(const Event& event, Time now) {
     if (event.job.empty()) return;
-    Job& job = job_of(event);
-    const Since since{clock_.present(), now};
-    if (taken && !job.lock.token.empty() && job.lock.token != event.name) leave(job.lock, since.event);
-    if (taken) {
-        std::erase(job.lock.former, event.name);
-        job.lock.holder = event.node;
-        job.lock.token = event.name;
-        job.lock.is_known = true;
-        job.lock.changed = job.lock.taken = since.event;
-        job.policy.lock_taken(event.node, now, answers_good_for_);
-    } else if (event.kind == EventKind::lock_expired) {
-        job.lock.ran_out_under = job.lock.holder;
-        leave(job.lock, since.event);
+    const auto worker = wire::worker_of(event.subject);
+    if (event.when != When::before) {
+        if (worker) job_of(event).sendings.goes_on(event, {clock_.present(), now});
         return;
-    } else if (released) {
-        leave(job.lock, since.event);
-        if (event.node == event.peer) job.policy.lock_returned(event.node);
     }
-    if (!released) grant(job.lock, event.node, since);
-    // Found again with its data: its holder goes on with what it has read.
-    if (taken && event.flag) return;
-    if (taken || released) job.reads.lock_changed_hands();
-    if (!released) job.reads.lock_given(event.node);
-}
-
-void Model::on_lock_touched(const Event& event) {
-    Job* job = event.job.empty() ? nullptr : &job_of(event);
-    LockTouched& fact = note(LockTouched{}, event.node, job, clock_.present());
-    fact.key = event.key;
-    fact.renewed = event.kind == EventKind::lock_renewed;
-    fact.holder = event.peer;
-    fact.use = command_.empty()            ? LockUse::unseen
-               : command_names(event.name) ? LockUse::present_token
-                                           : LockUse::no_token;
-    if (job != nullptr) fact.job_lock = job->lock.changed;
-}
-
-void Model::on_publish(const Event& event) {
-    if (event.when != When::before || event.job.empty()) return;
     if (event.subject == wire::kSubjectResult && event.packet != nullptr &&
         event.packet->job_result().worker_id() == "cordum-scheduler")
         note(GatePassed{}, event.node, &job_of(event), clock_.present());
     const bool has_request = event.packet != nullptr && event.packet->has_job_request();
     if (has_request && event.subject == wire::kSubjectSubmit && !event.packet->job_request().job_id().empty())
         job(event.packet->job_request().job_id()).marks.submitted(event.packet->job_request(), clock_.present());
-    const auto worker = wire::worker_of(event.subject);
     if (!worker && !event.subject.starts_with("job.")) return;
     Job& job = job_of(event);
     if (has_request && job.marks.any()) note_marks(event, job, job.marks.foreign_of(event.packet->job_request()));
@@ -493,8 +440,9 @@ void Model::on_publish(const Event& event) {
     Sent& fact = note(Sent{}, event.node, &job, clock_.present());
     fact.worker = worker_names_.number_of(*worker);
     fact.state_unread = job.reads.unread_since(event.node);
-    const auto granted = std::ranges::find(job.lock.grants, event.node, &JobLock::Grant::node);
-    if (granted != job.lock.grants.end()) fact.lock_granted = granted->since;
+    fact.lock_granted = job.lock.granted_to(event.node);
+    fact.message_id = event.message_id;
+    if (!event.message_id.empty()) fact.unanswered = job.sendings.begins(event, now);
     if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });

@@ -10,9 +10,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fakes/redis/observer.h"
@@ -31,19 +33,39 @@ public:
 
 class Model final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
-    static constexpr fakes::EventKinds kWanted{
-        fakes::EventKind::publish,       fakes::EventKind::ack,           fakes::EventKind::nak,
-        fakes::EventKind::term,          fakes::EventKind::redis,         fakes::EventKind::kernel_check,
-        fakes::EventKind::stored,        fakes::EventKind::deliver,       fakes::EventKind::core_deliver,
-        fakes::EventKind::lock_acquired, fakes::EventKind::lock_released, fakes::EventKind::lock_renewed,
-        fakes::EventKind::lock_expired,  fakes::EventKind::node_down,     fakes::EventKind::fault,
-        fakes::EventKind::core_publish,  fakes::EventKind::in_progress,   fakes::EventKind::output_check,
-        fakes::EventKind::submit,        fakes::EventKind::cancel,        fakes::EventKind::approve};
+    static constexpr fakes::EventKinds kWanted{fakes::EventKind::publish,
+                                               fakes::EventKind::ack,
+                                               fakes::EventKind::nak,
+                                               fakes::EventKind::term,
+                                               fakes::EventKind::redis,
+                                               fakes::EventKind::kernel_check,
+                                               fakes::EventKind::stored,
+                                               fakes::EventKind::deliver,
+                                               fakes::EventKind::core_deliver,
+                                               fakes::EventKind::lock_acquired,
+                                               fakes::EventKind::lock_released,
+                                               fakes::EventKind::lock_renewed,
+                                               fakes::EventKind::lock_expired,
+                                               fakes::EventKind::node_down,
+                                               fakes::EventKind::fault,
+                                               fakes::EventKind::core_publish,
+                                               fakes::EventKind::in_progress,
+                                               fakes::EventKind::output_check,
+                                               fakes::EventKind::submit,
+                                               fakes::EventKind::cancel,
+                                               fakes::EventKind::approve,
+                                               fakes::EventKind::paused,
+                                               fakes::EventKind::connection_broken};
 
     /// Both outlive the model.
     Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
 
     [[nodiscard]] const std::deque<Job>& jobs() const { return jobs_; }
+    /// Null: it was never named.
+    [[nodiscard]] const Job* find(std::string_view job) const {
+        const NameNumbers::Number number = job_names_.find(job);
+        return number == 0 ? nullptr : &jobs_[number - 1];
+    }
     /// Jobs of the tenant that take a slot, without `except`.
     [[nodiscard]] static int active(const Tenant& tenant, const Job& except) {
         return tenant.active - (counts_as_active(except) ? 1 : 0);
@@ -55,6 +77,11 @@ public:
     [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const;
     /// A clock of the cluster was set forward or back.
     [[nodiscard]] bool clocks_jumped() const { return clocks_jumped_; }
+
+    /// Of the lock of the schedulers' reconciler; null: the replica has not asked for it on its present connection.
+    [[nodiscard]] const TickHold* tick_hold(fakes::NodeId replica) const { return tick_locks_.hold_of(replica); }
+    /// A fault has begun or ended, or a process or connection was disturbed, at some time.
+    [[nodiscard]] bool disturbed() const { return disturbed_; }
 
     /// Packets are changed on their way, or were: a name may be that of nothing.
     [[nodiscard]] bool packets_garbled() const { return packets_garbled_; }
@@ -68,6 +95,7 @@ public:
 
     void on_event(const fakes::Event& event, Time now) override;
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
+    void zset_listed(fakes::NodeId client, std::string_view key) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
@@ -79,6 +107,7 @@ public:
                   double after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
+    void losing(const fakes::redis::Keyspace& before) override { taken_back_.losing(before); }
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -98,11 +127,13 @@ private:
 
     void on_redis(const fakes::Event& event, Time now);
     void on_reply(const fakes::Event& event, Time now);
+    void on_fault(const fakes::Event& event);
+    void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
+    void on_page();
+    void follow_record_call(const fakes::Event& event, Time now);
     void on_lock(const fakes::Event& event, Time now);
     void on_lock_touched(const fakes::Event& event);
-    [[nodiscard]] LockUse use_of(const JobLock& lock) const;
-    [[nodiscard]] bool command_names(std::string_view word) const;
-    void on_publish(const fakes::Event& event);
+    void on_publish(const fakes::Event& event, Time now);
     void look_at_request(Sent& fact, const cap::JobRequest& request);
     void on_sign_of_life(const fakes::Event& event, Time now);
     void on_snapshot(const fakes::Event& event, Time now);
@@ -115,7 +146,13 @@ private:
     Liveness& liveness_of(fakes::NodeId replica, std::string_view worker);
 
     template <class Happened>
-    Happened& note(Happened fact, fakes::NodeId node, const Job* job, EventNumber event);
+    Happened& note(Happened fact, fakes::NodeId node, const Job* job, EventNumber event) {
+        fact.event = event;
+        fact.at = clock_.told_at();
+        fact.node = node;
+        fact.job = job;
+        return std::get<Happened>(facts_.emplace_back(std::move(fact)));
+    }
     /// Of a change that has no event of its own: the event that is told next belongs to the same command.
     [[nodiscard]] EventNumber upcoming() const { return clock_.present() + 1; }
     void flush_unless_in_command() {
@@ -136,7 +173,16 @@ private:
     std::vector<Job*> jobs_by_event_number_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::vector<std::vector<Liveness>> workers_;  // by node, then by worker
-    bool data_lost_ = false;                      // some, at some time
+    TakenBack taken_back_;
+    TickLocks tick_locks_;
+    TickLock* command_lock_ = nullptr;  // that the command which is being executed names
+    struct Page {
+        fakes::NodeId reader;
+        TickLock* lock = nullptr;
+    };
+    std::optional<Page> page_;  // read by it, and not told of yet
+    bool disturbed_ = false;
+    bool data_lost_ = false;  // some, at some time
     bool clocks_jumped_ = false;
     bool packets_garbled_ = false;
     bool fail_mode_opened_ = false;

@@ -8,6 +8,7 @@
 namespace lockstep::sim {
 namespace {
 
+using fakes::redis::Removal;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -27,6 +28,22 @@ protected:
         const std::string_view words[] = {"EVALSHA"};
         keys.tell_command(kClient, words, 0);
     }
+    void list_in(const std::string& index, const std::string& member) {
+        auto* zset = keys.find(index);
+        keys.zset_set(zset != nullptr ? *zset : keys.create<fakes::redis::SortedSet>(index), member, 1);
+    }
+    void befalls(std::string_view fault, std::string_view from = "begin") {
+        fakes::Event event;
+        event.kind = fakes::EventKind::fault;
+        event.name = fault;
+        event.from = from;
+        model.on_event(event, {});
+    }
+    [[nodiscard]] Loss loss(std::string_view name) const {
+        const Job* known = model.find(name);
+        return known == nullptr ? Loss{} : known->lost;
+    }
+    [[nodiscard]] bool lost(std::string_view name) const { return loss(name).any(); }
     void end() { keys.tell_command(kClient, {}, 0); }
     [[nodiscard]] const Job& job(std::string_view name) const {
         return *std::ranges::find(model.jobs(), name, &Job::name);
@@ -84,8 +101,8 @@ TEST_F(ModelTest, CountsTheJobsOfATenantAlsoWhereItChangesOrIsLost) {
     set("job:meta:a", "tenant", "acme");
     EXPECT_EQ(count("a"), std::pair(1, 0));
     EXPECT_EQ(count("b"), std::pair(0, 1));
-    keys.zset_set(keys.create<fakes::redis::SortedSet>("job:index:running"), "a", 1);
-    keys.remove(*keys.find("job:index:running"), fakes::redis::Removal::evicted);
+    list_in("job:index:running", "a");
+    keys.remove(*keys.find("job:index:running"), Removal::evicted);
     EXPECT_TRUE(job("a").is_torn);
     EXPECT_EQ(count("a"), std::pair(0, 0));
 }
@@ -104,6 +121,57 @@ TEST_F(ModelTest, GoesOnFromWhatRedisHasKept) {
     EXPECT_EQ(job("a").state(), State::running);
     EXPECT_EQ(model.name_of(job("a").dispatch.worker), "w");
     EXPECT_FALSE(job("b").dispatch.out);
+}
+
+TEST_F(ModelTest, AFailoverLosesTheJobsThatItTakesBackAndNoOthers) {
+    for (const char* key : {"job:meta:kept", "job:meta:changed", "job:meta:gone"}) set(key, "state", "RUNNING");
+    for (const char* name : {"kept", "unlisted"}) list_in("job:index:pending", name);
+    keys.restore([this] {
+        set("job:meta:changed", "state", "PENDING");
+        keys.remove(*keys.find("job:meta:gone"));
+        set("job:meta:back", "state", "PENDING");
+        keys.zset_remove(*keys.find("job:index:pending"), "unlisted");
+    });
+    EXPECT_FALSE(lost("kept"));
+    for (const char* name : {"changed", "gone", "back", "unlisted"}) {
+        EXPECT_TRUE(loss(name).taken_back()) << name;
+        EXPECT_FALSE(job(name).is_torn) << name << ": what it has of it agrees";
+    }
+}
+
+TEST_F(ModelTest, OfSingleKeysOnlyTheHashAndPlacesOfAJobCountAsLost) {
+    for (const char* key : {"job:meta:a", "job:meta:b", "job:meta:c"}) set(key, "state", "SUCCEEDED");
+    for (const char* key : {"job:req:copy", "cordum:scheduler:job:lock"})
+        keys.set_string(key, "{}", fakes::redis::kNever);
+    list_in("job:index:pending", "listed");
+    for (const char* key : {"job:meta:a", "job:req:copy", "job:index:pending", "cordum:scheduler:job:lock"})
+        keys.remove(*keys.find(key), Removal::evicted);
+    keys.remove(*keys.find("job:meta:b"), Removal::expired);
+    keys.remove(*keys.find("job:meta:c"));
+    for (const char* name : {"a", "listed"}) EXPECT_TRUE(loss(name).of_single_keys && job(name).is_torn) << name;
+    for (const char* name : {"b", "c", "copy", "lock"}) EXPECT_FALSE(lost(name)) << name;
+    for (const char* key : {"job:result_ptr:cut", "job:req:copy"}) {
+        keys.set_string(key, "redis://res:a", fakes::redis::kNever);
+        keys.set_string(key, "redis:", fakes::redis::kNever);
+    }
+    EXPECT_TRUE(lost("cut"));
+    EXPECT_FALSE(lost("copy")) << "a job is given up whose request cannot be read";
+}
+
+TEST_F(ModelTest, WhatARestartTakesIsNoFailovers) {
+    const auto take_back = [this](std::string_view key) {
+        set(key, "state", "DISPATCHED");
+        keys.restore([&] { set(key, "state", "PENDING"); });
+    };
+    befalls("redis.two_primaries");
+    befalls("redis.two_primaries", "end");  // and no turn had to change any more
+    befalls("redis.restart");
+    take_back("job:meta:a");
+    EXPECT_TRUE(loss("a").by_restart);
+    befalls("redis.failover");
+    take_back("job:meta:b");
+    EXPECT_FALSE(loss("b").by_restart);
+    EXPECT_TRUE(loss("b").by_failover);
 }
 
 }  // namespace

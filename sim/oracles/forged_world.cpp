@@ -71,7 +71,6 @@ bool ForgedWorld::emit(const fakes::Event& told) {
     ++events_;
     fakes::Event event = told;
     event.job_number = job_numbers_.number_of(event.job);
-    if (JobTable::kWanted.contains(event.kind)) jobs_.on_event(event, now_);
     if (Model::kWanted.contains(event.kind)) judgement_.model().on_event(event, now_);
     for (const auto& oracle : oracles_)
         if (oracle->wants().events.contains(event.kind)) oracle->on_event(event, now_);

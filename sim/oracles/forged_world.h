@@ -205,8 +205,8 @@ private:
     DocumentedLifetimes lifetimes_{settings_};
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
-    JobTable jobs_{*this};
     Judgement judgement_{*this};
+    JobTable jobs_{*this, judgement_.model()};
     NameNumbers job_numbers_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job

@@ -21,7 +21,7 @@ constexpr const char* kDueText = "1767225600000000";
 class IndexesAgreeTest : public ::testing::Test {
 protected:
     IndexesAgreeTest() {
-        keys.add_observer(judge.table);
+        judge.watch(keys);
         keys.add_observer(oracle);
         keys.act_for(kReplica);
     }

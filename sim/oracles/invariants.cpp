@@ -13,7 +13,6 @@
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_cold_start.h"
-#include "sim/oracles/no_duplicate_dispatch.h"
 #include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
@@ -29,7 +28,6 @@
 #include "sim/oracles/run_exclusion.h"
 #include "sim/oracles/run_progress.h"
 #include "sim/oracles/saga_exact.h"
-#include "sim/oracles/single_ticker.h"
 #include "sim/oracles/slot_used.h"
 #include "sim/oracles/snapshot_whole.h"
 #include "sim/oracles/sound_message_kept.h"
@@ -65,7 +63,7 @@ std::vector<Invariant> make_table() {
         // Of a job that Redis has forgotten, nobody knows any more that it was sent.
         {.name = "no_duplicate_dispatch",
          .help = "one dispatch number reaches workers at most once; no job is executed twice",
-         .make = by_tunables<NoDuplicateDispatch>,
+         .rules = rules::no_duplicate_dispatch,
          .reads = {least(&T::publish_settle), least(&T::publish_timeout)},
          .excused_where_lost = kExcusedByRedis},
         // Of a job that Redis has forgotten, nobody knows any more that it came; of one that NATS has, nobody but the stream did.
@@ -98,7 +96,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::job_lock_ttl)}},
         {.name = "single_ticker",
          .help = "never two replicas tick in one lock window",
-         .make = by_tunables<SingleTicker>,
+         .rules = rules::single_ticker,
          .reads = {exactly(&T::reconciler_interval), exactly(&T::replayer_interval), exactly(&T::delay_poller_interval),
                    exactly(&T::wf_scan_interval)}},
         {.name = "tenant_limit",

@@ -1,13 +1,11 @@
-// What is known of the jobs of a run, kept once for all oracles: the state that Redis has of each, what Redis has lost of it, to
-// whom it is sent out, and who holds its lock.
+// What is known of the jobs of a run, kept once for all oracles: the state that Redis has of each, and to which worker it is
+// sent out. What Redis has lost of it is the model's.
 //
 // It is told of everything before the oracles are: of a change they find it as it is afterwards, of the event of that change,
 // which is told before it, as it was until then.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "fakes/redis/observer.h"
 #include "sim/oracles/lost_records.h"
@@ -20,22 +18,16 @@ namespace lockstep::sim {
 
 class Judge;
 
-class JobTable final : public EventObserver, public fakes::redis::KeyspaceObserver {
+class JobTable final : public fakes::redis::KeyspaceObserver {
 public:
-    static constexpr fakes::EventKinds kWanted{fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
-                                               fakes::EventKind::lock_expired, fakes::EventKind::fault};
-
-    /// The judge says which event is the present one, and outlives the table.
-    explicit JobTable(Judge& judge) : judge_(judge) {}
+    /// The judge says which event is the present one. It and the model outlive the table.
+    JobTable(Judge& judge, const Model& model) : judge_(judge), lost_(model) {}
 
     [[nodiscard]] const RecordedStates& states() const { return states_; }
     [[nodiscard]] const LostRecords& lost() const { return lost_; }
     [[nodiscard]] const SentOut& sent() const { return sent_; }
     [[nodiscard]] const RequestReader& requests() const { return requests_; }
-    /// Who holds the lock of the job that the event is about; not valid: nobody.
-    [[nodiscard]] fakes::NodeId holder_of(const fakes::Event& event) const;
 
-    void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                     std::int64_t expires_before, std::int64_t expires_at) override;
     void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
@@ -44,7 +36,6 @@ public:
                       std::string_view before) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -55,7 +46,6 @@ private:
     LostRecords lost_;
     SentOut sent_{states_};
     RequestReader requests_;
-    std::vector<fakes::NodeId> holders_;  // by job
 };
 
 }  // namespace lockstep::sim

@@ -3,60 +3,23 @@
 #include <gtest/gtest.h>
 
 #include "engine/wire/json.h"
-#include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
 namespace {
 
-using testing::kReplica;
-
-using fakes::EventKind;
-using fakes::NodeId;
-
 class JobTableTest : public ::testing::Test {
 protected:
-    JobTableTest() { keys.add_observer(judge.table); }
+    JobTableTest() { judge.watch(keys); }
 
-    /// Tells of the lock of job J, and returns the event with its number.
-    fakes::Event lock(EventKind kind) {
-        fakes::Event event = testing::event_of(kind, "J");
-        event.key = "cordum:scheduler:job:J";
-        event.node = kReplica;
-        judge.tell(oracle, event, {});
-        event.job_number = 1;
-        return event;
-    }
     void set(const char* field, const char* value) {
         auto* hash = keys.find("job:meta:J");
         keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>("job:meta:J"), field, value);
     }
 
     testing::KeepingJudge judge;
-    NoLostJob oracle{judge};
     fakes::redis::Keyspace keys;
 };
-
-TEST_F(JobTableTest, KnowsWhoHoldsTheLockOfAJob) {
-    const fakes::Event taken = lock(EventKind::lock_acquired);
-    EXPECT_EQ(judge.table.holder_of(taken), kReplica);
-    EXPECT_FALSE(judge.table.holder_of(testing::event_of(EventKind::state, "other")).valid());
-    EXPECT_FALSE(judge.table.holder_of(lock(EventKind::lock_released)).valid());
-    lock(EventKind::lock_acquired);
-    EXPECT_FALSE(judge.table.holder_of(lock(EventKind::lock_expired)).valid());
-    lock(EventKind::lock_acquired);
-    keys.restore([] {});
-    EXPECT_FALSE(judge.table.holder_of(taken).valid());
-}
-
-TEST_F(JobTableTest, OtherLocksAreNobodysJobs) {
-    fakes::Event event = testing::event_of(EventKind::lock_acquired, "J");
-    event.key = "saga:travel:lock";
-    event.node = kReplica;
-    judge.tell(oracle, event, {});
-    event.job_number = 1;
-    EXPECT_FALSE(judge.table.holder_of(event).valid());
-}
 
 TEST_F(JobTableTest, SaysWhatRedisHasOfAJobAndToWhomItIsSentOut) {
     set("ls_worker", "w");

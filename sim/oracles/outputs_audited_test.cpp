@@ -89,7 +89,7 @@ TEST_F(OutputsAuditedTest, WhatIsRedactedIsToldOfIfNothingDisturbsIt) {
 
 TEST_F(OutputsAuditedTest, WhatRedisHasForgottenIsExcusedAndNothingElse) {
     fakes::redis::Keyspace redis;
-    redis.add_observer(judge.table);
+    judge.watch(redis);
     redis.add_observer(oracle);
     redis.set_string("job:state:J", "OUTPUT_QUARANTINED", fakes::redis::kNever);
     letter();

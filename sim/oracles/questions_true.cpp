@@ -32,7 +32,7 @@ constexpr std::size_t kContentsMax = 4;  // of one job
 
 std::string trimmed(std::string_view text) { return std::string(wire::trim(text)); }
 
-std::string_view variable(const cap::JobRequest& request, const char* name) {
+std::string_view text_of_variable(const cap::JobRequest& request, const char* name) {
     const auto found = request.env().find(name);
     return found == request.env().end() ? std::string_view() : std::string_view(found->second);
 }
@@ -107,7 +107,7 @@ std::string output_question(const cap::JobRequest& request) {
     due.set_workflow_id(trimmed(request.workflow_id()));
     const auto label = request.labels().find("step_id");
     const std::string step = label == request.labels().end() ? std::string() : trimmed(label->second);
-    due.set_step_id(step.empty() ? trimmed(variable(request, "step_id")) : step);
+    due.set_step_id(step.empty() ? trimmed(text_of_variable(request, "step_id")) : step);
     due.set_principal_id(trimmed(request.principal_id()));
     due.set_pack_id(trimmed(request.meta().pack_id()));
     if (!trimmed(request.meta().capability()).empty()) due.add_capabilities(trimmed(request.meta().capability()));
@@ -134,9 +134,9 @@ std::vector<std::string> documents_of(const cap::JobRequest& request) {
     const auto add = [&keys](std::string_view scope, std::string_view id) {
         if (!id.empty()) keys.push_back(fmt::format("cfg:{}:{}", scope, id));
     };
-    add("team", variable(request, "team_id"));
+    add("team", text_of_variable(request, "team_id"));
     add("workflow", request.workflow_id());
-    add("step", variable(request, "step_id"));
+    add("step", text_of_variable(request, "step_id"));
     return keys;
 }
 

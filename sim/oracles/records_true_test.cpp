@@ -29,7 +29,7 @@ constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
 class RecordsTrueTest : public ::testing::Test {
 protected:
     RecordsTrueTest() {
-        keys.add_observer(judge.table);
+        judge.watch(keys);
         keys.add_observer(oracle);
     }
 

@@ -50,7 +50,6 @@ public:
     void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
-    void losing(const fakes::redis::Keyspace& before) override;
     void restored(const fakes::redis::Keyspace& now) override;
 
 private:
@@ -131,7 +130,7 @@ private:
         bool has_submitted = false;  // what comes first may take the life of the lock
     };
     std::map<std::pair<fakes::NodeId, std::string>, Locked> locked_;  // as each took it last
-    std::map<std::string, EventNumber, std::less<>> kept_aside_;    // by the id of the letter that is due
+    std::map<std::string, EventNumber, std::less<>> kept_aside_;      // by the id of the letter that is due
     std::set<std::string, std::less<>> letters_;
     const Time& now_ = told_at();
     bool clock_jumped_ = false;
@@ -148,7 +147,6 @@ private:
     std::map<std::string, std::string, std::less<>> sent_;     // compensations as they were published, by message id
     std::map<std::string, fakes::NodeId, std::less<>> locks_;  // that are held, and by whom
     std::uint64_t order_ = 0;
-    LostRecords lost_jobs_;                           // by a failover or a restart
     std::set<std::string, std::less<>> lost_stacks_;  // until they have been empty once
     std::set<std::string, std::less<>> lost_locks_;   // nobody knows who has them, until they are taken again
 };

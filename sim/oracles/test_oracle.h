@@ -1,6 +1,7 @@
 // An oracle by itself: events are made by hand, and what it finds is kept.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -15,46 +16,52 @@ inline constexpr fakes::NodeId kOther{6};
 inline constexpr fakes::NodeId kWorker{7};
 inline constexpr const char* kHash = "job:meta:J";
 
-/// Tells an oracle of events and changes as a run does: the table of jobs before it, and the oracle of what it wants only.
+/// Tells an oracle of events and changes as a run does: the table of jobs and the model before it, and the oracle of what it wants only.
 class TellingJudge : public Judge {
 public:
-    JobTable table{*this};
+    Judgement judgement{*this};  // without rules: only its model is asked, and for what is lost
+    JobTable table{*this, judgement.model()};
+
+    void watch(fakes::redis::Keyspace& keys) {
+        keys.add_observer(table);
+        keys.add_observer(judgement.model());
+    }
 
     template <class Watching>
     void tell(Watching& oracle, fakes::Event event, Time now) {
         event.job_number = job_numbers_.number_of(event.job);
         told_at_ = now;
-        if (JobTable::kWanted.contains(event.kind)) table.on_event(event, now);
+        if (event.kind == fakes::EventKind::fault) judgement.model().on_event(event, now);
         if (Watching::kWanted.contains(event.kind)) oracle.on_event(event, now);
     }
 
     using Change = fakes::redis::KeyspaceObserver;
     void string_set(Change& oracle, fakes::NodeId client, std::string_view key, const std::string* before,
                     std::string_view after, std::int64_t expires_before, std::int64_t expires_at) {
-        for (Change* told : {static_cast<Change*>(&table), &oracle})
-            told->string_set(client, key, before, after, expires_before, expires_at);
+        for (Change* told : all_told(oracle)) told->string_set(client, key, before, after, expires_before, expires_at);
     }
     void hash_set(Change& oracle, fakes::NodeId client, std::string_view key, std::string_view field,
                   const std::string* before, std::string_view after) {
-        for (Change* told : {static_cast<Change*>(&table), &oracle}) told->hash_set(client, key, field, before, after);
+        for (Change* told : all_told(oracle)) told->hash_set(client, key, field, before, after);
     }
     void hash_removed(Change& oracle, fakes::NodeId client, std::string_view key, std::string_view field,
                       std::string_view before) {
-        for (Change* told : {static_cast<Change*>(&table), &oracle}) told->hash_removed(client, key, field, before);
+        for (Change* told : all_told(oracle)) told->hash_removed(client, key, field, before);
     }
     void key_removed(Change& oracle, fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) {
-        for (Change* told : {static_cast<Change*>(&table), &oracle})
-            told->key_removed(client, key, why, last, expires_at);
+        for (Change* told : all_told(oracle)) told->key_removed(client, key, why, last, expires_at);
     }
     void restored(Change& oracle, const fakes::redis::Keyspace& now) {
-        for (Change* told : {static_cast<Change*>(&table), &oracle}) told->restored(now);
+        for (Change* told : all_told(oracle)) told->restored(now);
     }
 
     [[nodiscard]] const Time& told_at() const final { return told_at_; }
     [[nodiscard]] const JobTable& jobs() const final { return table; }
 
 private:
+    [[nodiscard]] std::array<Change*, 3> all_told(Change& oracle) { return {&table, &judgement.model(), &oracle}; }
+
     NameNumbers job_numbers_;
     Time told_at_{};
 };
@@ -88,7 +95,7 @@ inline fakes::Event state_event(std::string_view job, std::string_view from, std
 template <class Watching>
 void take_back(TellingJudge& judge, Watching& oracle, const std::string& job) {
     fakes::redis::Keyspace keys;
-    keys.add_observer(judge.table);
+    judge.watch(keys);
     keys.add_observer(oracle);
     keys.set_string("job:state:" + job, "RUNNING", fakes::redis::kNever);
     keys.restore([&] { keys.set_string("job:state:" + job, "PENDING", fakes::redis::kNever); });

@@ -13,11 +13,11 @@ namespace lockstep::sim::rules {
 
 namespace {
 
-struct Sending {
+struct LastLeave {
     std::string_view fault;  // empty: it may go
     EventNumber earlier = 0;
 };
-using SentLast = std::map<fakes::JobNumber, Sending>;
+using LastLeaves = std::map<fakes::JobNumber, LastLeave>;
 
 std::string_view fault_of(const PolicyWord::Word& word) {
     if (word.other_content) return "policy has allowed it with other content";
@@ -30,11 +30,11 @@ std::string_view fault_of(const PolicyWord::Word& word) {
 }  // namespace
 
 void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables) {
-    const auto last = std::make_shared<SentLast>();
+    const auto last = std::make_shared<LastLeaves>();
     rules.add([last, &tunables](const Sent& sent, const Model& model, Verdict&) {
         if (!sent.has_request) return;
         const bool may_go = sent.job->human.approval() || spec::leave_of(sent, model, tunables) != spec::Leave::none;
-        (*last)[sent.job->number] = may_go ? Sending{} : Sending{fault_of(sent.word), sent.word.heard};
+        (*last)[sent.job->number] = may_go ? LastLeave{} : LastLeave{fault_of(sent.word), sent.word.heard};
     });
     rules.add([last](const Arrived& arrived, const Model& model, Verdict& verdict) {
         verdict.exercised();

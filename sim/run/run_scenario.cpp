@@ -135,8 +135,8 @@ private:
     Simulation simulation_;
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
-    JobTable job_table_{*this};
     Judgement judgement_{*this};
+    JobTable job_table_{*this, judgement_.model()};
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_{job_table_.states()};
     RunTracker runs_;
@@ -196,7 +196,6 @@ void Run::observe() {
     if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
     if (measures_) measures_->observe(trace, cluster_.redis());
-    trace.add_observer(job_table_, JobTable::kWanted);
     cluster_.redis().add_observer(job_table_);
     trace.add_observer(jobs_, JobTracker::kWanted);
     cluster_.redis().add_observer(jobs_);

@@ -1,0 +1,89 @@
+// What the model makes of locks: those of jobs, and those under which replicas take turns.
+#include <algorithm>
+
+#include "sim/model/job_keys.h"
+#include "sim/model/model.h"
+
+namespace lockstep::sim {
+
+using fakes::Event;
+using fakes::EventKind;
+using fakes::When;
+
+namespace {
+
+constexpr bool is_looked_through(std::string_view key) {
+    return key.starts_with("job:index:") || key == "job:deadline" || key.starts_with("wf:runs:status:") ||
+           key == "cordum:wf:delay:timers" || key == "lockstep:wf:asked" || key == "lockstep:wf:outbox";
+}
+
+}  // namespace
+
+void Model::on_lock(const Event& event, Time now) {
+    const bool taken = event.kind == EventKind::lock_acquired;
+    const bool released = event.kind == EventKind::lock_released;
+    const bool expired = event.kind == EventKind::lock_expired;
+    const Since since{clock_.present(), now};
+    if (!taken && !expired && event.node.valid() && event.peer.valid()) on_lock_touched(event);
+    if (TickLock* lock = tick_locks_.find(event.key)) tick_locks_.on_lock(*lock, event, since);
+    if (event.job.empty()) return;
+    Job& job = job_of(event);
+    if (expired) {
+        job.lock.ran_out_under = job.lock.holder;
+        job.lock.leave(since.event);
+        return;
+    }
+    if (released) {
+        job.lock.leave(since.event);
+        if (event.node == event.peer) job.policy.lock_returned(event.node);
+    } else if (taken) {
+        job.lock.take(event.node, event.name, since);
+        job.policy.lock_taken(event.node, now, answers_good_for_);
+    } else {
+        job.lock.renew(event.node, since);
+    }
+    // Found again with its data: its holder goes on with what it has read.
+    if (taken && event.flag) return;
+    if (taken || released) job.reads.lock_changed_hands();
+    if (!released) job.reads.lock_given(event.node);
+}
+
+void Model::on_lock_touched(const Event& event) {
+    Job* job = event.job.empty() ? nullptr : &job_of(event);
+    LockTouched& fact = note(LockTouched{}, event.node, job, clock_.present());
+    fact.key = event.key;
+    fact.renewed = event.kind == EventKind::lock_renewed;
+    fact.holder = event.peer;
+    const bool names_it = std::ranges::find(command_, event.name) != command_.end();
+    fact.use = command_.empty() ? LockUse::unseen : names_it ? LockUse::present_token : LockUse::no_token;
+    if (job != nullptr) fact.job_lock = job->lock.changed;
+}
+
+void Model::on_tick_call(TickLock& lock, const Event& event, Time now) {
+    tick_locks_.called(lock, event, now);
+    if (event.when != When::applied) return;
+    note(TickLockReached{}, event.node, nullptr, clock_.present()).lock = lock;
+    tick_locks_.reached(lock, event.node, clock_.present());
+}
+
+void Model::zset_listed(fakes::NodeId client, std::string_view key) {
+    if (command_lock_ != nullptr && is_looked_through(key)) page_ = Page{client, command_lock_};
+}
+
+/// Told with the next event, which is of the same command.
+void Model::on_page() {
+    const auto [reader, lock] = *std::exchange(page_, std::nullopt);
+    note(Ticked{}, reader, nullptr, clock_.present()).lock = *lock;
+    TickLocks::ticked(*lock, reader, clock_.present());
+}
+
+void Model::follow_record_call(const Event& event, Time now) {
+    std::vector<RecordCall>& calls = job_of(event).record_calls;
+    const auto known = std::ranges::find(calls, event.node, &RecordCall::replica);
+    // A script that the server does not know is sent once more, whole.
+    const bool ends = event.when == When::answered && !event.payload.starts_with("-NOSCRIPT");
+    if (event.when == When::before && known == calls.end()) calls.push_back({event.node, now});
+    if (ends && known != calls.end()) calls.erase(known);
+}
+
+}  // namespace lockstep::sim
