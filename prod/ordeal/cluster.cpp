@@ -194,6 +194,9 @@ void Cluster::add_replica(const Program::Environment& more) {
                                     {"LOCKSTEP_PUBLISH_RESEND_LIMIT", "6s"}});
     if (shape_.available && !shape_.lossy) replica.environment["LOCKSTEP_REDIS_REPLICAS"] = "1";
     if (shape_.attack) {
+        // The times between tries are those of a deployment: jobs of attackers wait for workers that never come, by the ten thousand.
+        for (const char* name : {"LOCKSTEP_BACKOFF_BASE", "LOCKSTEP_BACKOFF_MAX", "LOCKSTEP_MAX_SCHEDULING_RETRIES"})
+            replica.environment.erase(name);
         replica.environment["LOCKSTEP_ROLE"] = "scheduler,workflow";
         replica.environment["WORKFLOW_ENGINE_HTTP_ADDR"] = "127.0.0.1:0";
     }

@@ -47,6 +47,8 @@ bool tells_of_patience(std::string_view reason) {
 /// Two results of one job go to two replicas at once. Which of them counts is the stream's order from the moment on that one of
 /// the replicas has taken the earlier one up (D-17); on busy cores that may take as long.
 constexpr std::chrono::milliseconds kTakenUpWithin{500};
+/// An attack keeps every core busy.
+constexpr std::chrono::milliseconds kTakenUpUnderAttack{2000};
 
 using Kinds = std::set<DisturbanceKind>;
 
@@ -371,7 +373,7 @@ private:
         const auto story = fmt::format("{}: {} in the stream, {} {} ms later, which won", job, first->status, end.state,
                                        millis((*later)->stored - first->stored));
         const Disturbance* cause = nearest(that_lose_dispatches(), first->stored - kAftermath, ended, first->stored);
-        if ((*later)->stored - first->stored < kTakenUpWithin)
+        if ((*later)->stored - first->stored < (ledger_.attacked_from ? kTakenUpUnderAttack : kTakenUpWithin))
             conflicting_explained().cases.push_back(story + "; nobody need have had the first in hand by then");
         else if (cause == nullptr)
             blamed(conflicting(), first->stored, ended).cases.push_back(story);
@@ -388,6 +390,10 @@ private:
         for (const LeftMark& mark : ledger_.in_flight) {
             if (!mark.set) {
                 unexplained.cases.push_back(mark.key + ": has no end");
+                continue;
+            }
+            if (mark.hostile) {
+                explained.cases.push_back(mark.key + ": of an attacker, whose messages may be in hand");
                 continue;
             }
             const Disturbance* cause =
@@ -424,6 +430,14 @@ private:
             if (one.resident_kb_most > kResidentMostKb)
                 memory.cases.push_back(fmt::format("{}: {} kB", one.replica, one.resident_kb_most));
         }
+        Check& waiting =
+            check("hostile_jobs_waiting",
+                  "how many jobs of attackers have not ended: each has its tries, or waits for capacity", false);
+        for (const Consumer& consumer : ledger_.consumers) {
+            if (consumer.hostile > 0)
+                waiting.cases.push_back(
+                    fmt::format("{} jobs, and {} submissions in hand", consumer.hostile, consumer.unacknowledged));
+        }
         Check& slower = check("honest_jobs_slower", "what an honest job took before and during the attack", false);
         const auto quiet = times_to_the_end(Moment::min(), *ledger_.attacked_from);
         const auto attacked = times_to_the_end(*ledger_.attacked_from, Moment::max());
@@ -454,7 +468,7 @@ private:
         marks_in_flight();
         Check& messages = check("messages_left", "messages that consumers have not dealt with");
         for (const Consumer& consumer : ledger_.consumers) {
-            if (consumer.pending + consumer.unacknowledged > 0)
+            if (consumer.left() > 0)
                 messages.cases.push_back(fmt::format("{}: {} not delivered, {} not acknowledged", consumer.name,
                                                      consumer.pending, consumer.unacknowledged));
         }

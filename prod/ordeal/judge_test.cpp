@@ -335,7 +335,9 @@ TEST_F(JudgeTest, AMarkOfAMessageIsLeftToExpireOnlyWhereSomebodyWasHurtAndOnlyWi
     hurt(DisturbanceKind::cut, seconds(1), seconds(1));
     EXPECT_EQ(violations(), Names{});
     EXPECT_EQ(cases("in_flight_to_expire"), 1U);
-    ledger.in_flight.push_back({"cordum:bus:inflight:endless", std::nullopt});
+    ledger.in_flight = {{"cordum:bus:inflight:attack", at(seconds(100)), true}};
+    EXPECT_EQ(violations(), Names{}) << "an attacker's message may be in hand";
+    ledger.in_flight.push_back({"cordum:bus:inflight:endless", std::nullopt, true});
     EXPECT_EQ(violations(), Names{"in_flight_left"});
 }
 
@@ -359,6 +361,14 @@ TEST_F(JudgeTest, AnAttackIsJudgedByWhatGotThroughAndByTheMemoryThatItTook) {
     succeed("late");
     ledger.submissions["late"].acknowledged = at(milliseconds(1));
     EXPECT_EQ(cases("honest_jobs_slower"), 3U);
+    ledger.consumers = {{"c", 0, 7, 7}};
+    EXPECT_EQ(violations(), Names{}) << "each of them may be about a hostile job that has not ended";
+    EXPECT_EQ(cases("hostile_jobs_waiting"), 1U);
+    ledger.consumers = {{"c", 0, 8, 7}};
+    EXPECT_EQ(violations(), Names{"messages_left"}) << "one is about somebody else's";
+    ledger.consumers = {{"c", 1, 0, 7}};
+    EXPECT_EQ(violations(), Names{"messages_left"}) << "nobody knows whose it is";
+    ledger.consumers = {};
     ledger.let_through = {{"attack-1", "RUNNING"}};
     ledger.footprints[0].resident_kb_most = 512 * 1024 + 1;
     EXPECT_EQ(violations(), (Names{"let_through", "memory_beyond_bound"}));

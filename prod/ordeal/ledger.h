@@ -6,6 +6,7 @@
 // 2. Times are the system clock's. Every process of an ordeal runs on one machine, so they compare.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -112,6 +113,10 @@ struct Consumer {
     std::string name;
     std::uint64_t pending = 0;  // not delivered yet
     std::uint64_t unacknowledged = 0;
+    std::uint64_t hostile =
+        0;  // most of the latter that can be about jobs of attackers: so many of those have not ended
+    /// What it has still to do for anybody else.
+    [[nodiscard]] std::uint64_t left() const { return pending + (std::max(unacknowledged, hostile) - hostile); }
 };
 
 /// An end that nobody had asked for.
@@ -125,6 +130,7 @@ struct Crash {
 struct LeftMark {
     std::string key;
     std::optional<Moment> set;  // for the last time; nothing: it has no end
+    bool hostile = false;       // of a message that no honest sender has sent
 };
 
 /// The times that the deployment was given.

@@ -151,7 +151,7 @@ int program(int argc, char** argv) {
     app.option("--for", &arguments.span, "how long it hurts").show_default();
     app.option("--seed", &options.seed, "draws what is done to whom, and when").show_default();
     app.option("--quiet-limit", &arguments.quiet_limit,
-               "how long quiet may take to return since the last job came to rest")
+               "how long quiet may take to return since a job came to rest or a submission that waited was delivered")
         .show_default();
     app.option("--replicas", &options.shape.replicas).range(1, 9).show_default();
     app.option("--workers", &options.shape.workers, "of three kinds: jobs of 50 ms, 400 ms and 2.5 s")
@@ -164,7 +164,9 @@ int program(int argc, char** argv) {
     app.flag("--attack", &options.shape.attack,
              "nobody is killed; after a third of the time hostile tenants and workers send what they can beside honest "
              "jobs,\n"
-             "whose time until their end is compared with what it was before")
+             "whose time until their end is compared with what it was before. Jobs of attackers wait for workers that "
+             "never\n"
+             "come: they may still do so in the end")
         .excludes(available);
     app.flag("--lossy", &options.shape.lossy,
              "with --available: writes count before a replica has them; what a failover costs is told")

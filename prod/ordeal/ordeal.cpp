@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -34,12 +36,14 @@ constexpr seconds kQuietWithoutSome{60};
 constexpr seconds kProgressEvery{15};
 constexpr seconds kStorePatience{20};
 constexpr std::size_t kNamesMost = 50;
+constexpr std::size_t kMarksMost = 10'000;
 /// So much of an ordeal's time is quiet before an attack begins: what honest jobs take then is what they are compared with.
 constexpr int kQuietShare = 3;
 
 constexpr const char* kSysStream = "CORDUM_SYS";
 constexpr const char* kJobsStream = "CORDUM_JOBS";
-constexpr const char* kConsumers[] = {"dur_cordum-scheduler__sys_job_submit", "dur_cordum-scheduler__sys_job_result"};
+constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
+constexpr std::string_view kConsumers[] = {kSubmissions, "dur_cordum-scheduler__sys_job_result"};
 
 struct InForce {
     Planned planned;
@@ -156,8 +160,9 @@ private:
         cluster_.supervise();
     }
 
-    /// Waits until no job is under way, no message is pending and no lock is held, and stays so for a while. What floods have left
-    /// takes its time; what counts is how long nothing has come to rest.
+    /// Waits until no job is under way, no message is pending and no lock is held, and stays so for a while. What floods and attackers
+    /// have left takes its time; what counts is how long nothing has come to rest. Jobs of attackers wait for workers that never come:
+    /// theirs are the messages that may still be in hand.
     void settle() {
         const auto began = Clock::now();
         std::set<std::string> waiting;
@@ -170,8 +175,9 @@ private:
             cluster_.supervise();
             cluster_.measure_once();
             const std::size_t before = waiting.size();
+            const std::uint64_t least = least_pending_;
             ledger_.unrest = unrest(waiting);
-            if (waiting.size() < before) moved = Clock::now();
+            if (waiting.size() < before || least_pending_ < least) moved = Clock::now();
             if (!ledger_.unrest.empty())
                 quiet_since.reset();
             else if (!quiet_since)
@@ -195,13 +201,23 @@ private:
             return at_rest(state);
         });
         if (!under_way.empty()) return fmt::format("{} jobs, {} among them", waiting.size(), under_way);
-        for (const char* name : kConsumers) {
-            const auto consumer = bus_.consumer(kSysStream, name);
+        for (const std::string_view name : kConsumers) {
+            const auto consumer = look_at(name);
             if (!consumer) return fmt::format("nothing can be learnt about the consumer {}", name);
-            if (consumer->pending + consumer->unacknowledged > 0) return fmt::format("messages of {}", name);
+            if (name == kSubmissions) least_pending_ = std::min(least_pending_, consumer->pending);
+            if (consumer->left() > 0)
+                return fmt::format("{} messages of {} to be delivered, {} in hand", consumer->pending, name,
+                                   consumer->unacknowledged);
         }
         const auto held = locks();
         return held.empty() ? "" : fmt::format("the lock {}", held.front());
+    }
+
+    std::optional<Consumer> look_at(std::string_view name) {
+        auto consumer = bus_.consumer(kSysStream, std::string(name));
+        if (consumer && attack_ && name == kSubmissions)
+            consumer->hostile = store_.unfinished_jobs(kHostileTenant).value_or(0);
+        return consumer;
     }
 
     /// Of honest jobs: what attackers have submitted may wait for workers that never come, and is tried again meanwhile.
@@ -209,16 +225,22 @@ private:
         return store_.keys(fmt::format("cordum:scheduler:job:{}*", job_prefix(options_.seed)), kNamesMost);
     }
 
+    void note_of_attackers(std::uint64_t sequence) {
+        if (attack_) of_attackers_.insert(std::to_string(sequence));
+    }
+
     void read_streams() {
         bus_.read(kSysStream, "sys.job.result", [this](const BusClient::Stored& message) {
             auto result = parse_result(message.payload);
-            if (!result || !ledger_.submissions.contains(result->job)) return;
+            if (!result || !ledger_.submissions.contains(result->job)) return note_of_attackers(message.sequence);
             ledger_.results.push_back({std::move(result->job), std::move(result->status), std::move(result->worker),
                                        message.sequence, message.stored, result->may_be_tried_again});
         });
         bus_.read(kSysStream, "sys.job.submit", [this](const BusClient::Stored& message) {
             const auto request = parse_request(message.payload);
-            if (request) ledger_.stored.insert(request->job);
+            if (!request) return;
+            if (!ledger_.submissions.contains(request->job)) note_of_attackers(message.sequence);
+            ledger_.stored.insert(request->job);
         });
         bus_.read(kJobsStream, "worker.*.jobs", [this](const BusClient::Stored& message) {
             const auto request = parse_request(message.payload);
@@ -233,8 +255,8 @@ private:
             const std::string fault = fault_of_content(request->content, request->job, known->second.content_size);
             if (!fault.empty()) ledger_.dispatched_unsound.push_back(fmt::format("{}: {}", request->job, fault));
         });
-        for (const char* name : kConsumers) {
-            if (const auto consumer = bus_.consumer(kSysStream, name)) ledger_.consumers.push_back(*consumer);
+        for (const std::string_view name : kConsumers) {
+            if (const auto consumer = look_at(name)) ledger_.consumers.push_back(*consumer);
         }
     }
 
@@ -242,12 +264,19 @@ private:
         for (const auto& [job, submission] : ledger_.submissions)
             ledger_.ends.emplace(job, store_.end_of(job, submission.content_size));
         ledger_.locks = locks();
-        ledger_.in_flight = store_.marks_in_flight(ledger_.rules.in_flight_life, kNamesMost);
+        ledger_.in_flight = marks_in_flight();
         for (const std::string& job : ledger_.may_not_run) {
             const std::string state = store_.state_of(job);
             if (!state.empty() && state != "FAILED") ledger_.let_through.emplace(job, state);
         }
         ledger_.garbage_letters = store_.count("dlq:entry:poison:*");
+    }
+
+    /// Those of messages of attackers are told apart: they may be in hand.
+    std::vector<LeftMark> marks_in_flight() {
+        std::vector<LeftMark> marks = store_.marks_in_flight(ledger_.rules.in_flight_life, kMarksMost);
+        for (LeftMark& mark : marks) mark.hostile = of_attackers_.contains(mark.key.substr(mark.key.rfind(':') + 1));
+        return marks;
     }
 
     const Options& options_;
@@ -258,6 +287,8 @@ private:
     Ledger ledger_;
     std::list<InForce> in_force_;
     std::optional<Attack> attack_;
+    std::set<std::string> of_attackers_;                                       // messages of the stream, by sequence
+    std::uint64_t least_pending_ = std::numeric_limits<std::uint64_t>::max();  // submissions, since the healing
 };
 
 }  // namespace

@@ -99,6 +99,12 @@ std::optional<long> StoreReader::resting_jobs() {
     return count;
 }
 
+std::optional<std::uint64_t> StoreReader::unfinished_jobs(const std::string& tenant) {
+    const Reply reply = ask({"SCARD", "job:tenant:active:" + tenant});
+    if (reply == nullptr || reply->type != REDIS_REPLY_INTEGER) return std::nullopt;
+    return static_cast<std::uint64_t>(reply->integer);
+}
+
 std::vector<std::string> StoreReader::keys(const std::string& glob, std::size_t most) {
     std::vector<std::string> found;
     std::string cursor = "0";

@@ -25,6 +25,8 @@ public:
 
     /// Jobs that have ended or wait for an approval, as the indexes list them. Nothing when Redis does not answer in time.
     std::optional<long> resting_jobs();
+    /// Jobs of the tenant that have not ended. Nothing when Redis does not answer in time.
+    std::optional<std::uint64_t> unfinished_jobs(const std::string& tenant);
     /// Keys that match, at most so many of them.
     std::vector<std::string> keys(const std::string& glob, std::size_t most);
     /// How many keys match.
