@@ -11,7 +11,7 @@
 //    as this replica lives, any other for a few tries. Then the mark stays, and the scan is done again. Nothing is lost;
 //    but an output that is to be withheld stays readable meanwhile, and that is told: a dead letter `quarantine_failed` on
 //    the bus, which needs no store, a line in the log and a counter (D-11).
-//    Room among the tenant's other large content is waited for without a try, for as long as nobody else begins the scan; then its mark brings
+//    Room among the tenant's other large content is waited for without a try, for as long as no other replica begins the scan; then its mark brings
 //    it back.
 // 5. Of an output that is too long policy sees the beginning, and may allow that. What comes behind is an output without a
 //    verdict, as in 3: `open` lets it pass, with a record that says `partial`; `closed` withholds it.

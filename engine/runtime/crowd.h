@@ -49,7 +49,7 @@ public:
     /// A place at once, or none: also where others of the name stand.
     [[nodiscard]] Place enter(const std::string& name);
     /// A place as soon as it is this one's turn, or none when `deadline` comes first, too many stand that have waited for longer, or all
-    /// are sent away. `since`: when it began to wait, for those that come more than once; of equal ones who comes first goes first.
+    /// are sent away. `since`: when it began to wait, for those that come more than once; of equal ones the first to come goes first.
     [[nodiscard]] Task<Place> wait(std::string name, MonoTime deadline, WallTime since = {});
     /// Sends away all that stand and have not been called.
     void send_away() noexcept;
