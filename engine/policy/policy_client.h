@@ -26,8 +26,8 @@ public:
     /// pointer leads to one, goes with the question within the same time budget; where it cannot be read policy is asked
     /// without it, and the decision says so. A large input needs a place first; where too many or too slow ones are before it, of jobs
     /// that have waited for longer (`since`: when this one began to), policy is not asked (`crowded_out`). A call that runs out of time
-    /// while others are answered counts for the job and not for the circuit. Nobody is asked while the circuit is open; whoever has
-    /// read `circuit_keys` a moment ago passes on what they said.
+    /// while others are answered counts for the job and not for the circuit. Policy is not asked while the circuit is open; a caller that
+    /// has read `circuit_keys` a moment ago passes on what they said.
     [[nodiscard]] Task<SafetyDecision> check(const cap::JobRequest& request, std::optional<CircuitGlimpse> glimpse = {},
                                              WallTime since = {});
     /// What stands where the pointer leads to, in short; see SafetyDecision::input_hash. Nothing: Redis has given no answer.

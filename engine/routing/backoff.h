@@ -12,7 +12,7 @@ namespace lockstep::engine {
 
 /// The delay before the next try of a job that has waited for so long and finds no room among others (wire.md 4.1): at most as long again,
 /// within [safety_throttle_delay, backoff_max], and at least half of that. What was sent away together does not come back together, and who
-/// has waited for long takes part of what there is to do seldom. What it finds then is for whoever gives the room.
+/// has waited for long takes part of what there is to do seldom. Which of them then goes first is decided where the room is.
 [[nodiscard]] Duration delay_without_room(Duration waited, const Tunables& tunables, Entropy& entropy);
 
 /// How long `max_scheduling_retries` tries take, without jitter.

@@ -12,7 +12,7 @@ public:
     ~Standing() {
         if (called_) --of_name_.called;
         if (in_line_) of_name_.line.erase(at_);
-        // Whoever is destroyed when its turn has come passes it on.
+        // One that is destroyed when its turn has come passes it on.
         crowd_.call(of_name_);
         crowd_.forget_if_empty(name_);
     }

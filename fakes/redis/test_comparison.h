@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -76,6 +77,7 @@ private:
     std::unique_ptr<RealConnection> real_[kConnections];
     std::unique_ptr<Session> fake_[kConnections];
     std::vector<engine::RedisCommand> queued_[kConnections];
+    std::set<std::string> hand_on_hashes_;  // SHA-1 of scripts that call HGETALL
     std::string story_;
     std::int64_t took_ms_ = 0;          // the command that is being compared
     std::int64_t took_ms_longest_ = 0;  // any command so far

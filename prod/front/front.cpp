@@ -49,7 +49,7 @@ int Front::run() {
     for (const auto& warning : settings_.warnings) log_.always(LogLevel::warn, "configuration", {{"warning", warning}});
     auto admin =
         AdminHttp::start(options_.listen, {.metrics = [this] { return figures_.text() + loop_figures_.text(); },
-                                           .health = [this] { return health(); },
+                                           .health = [this] { return health_.read(); },
                                            .plain_health = true,
                                            .stall = [this] { return loop_watch_.why_stalled(); }});
     if (!admin) {
@@ -280,17 +280,11 @@ engine::Task<void> Front::keep_to_one_file() {
 }
 
 void Front::set_health() {
-    const std::lock_guard lock(health_mutex_);
-    health_ = {.redis_error = "",
-               .nats_error = bus_ && bus_->connection().connected ? "" : "not connected",
-               .safety_warning = "",
-               .not_ready = not_ready_,
-               .uses_redis = false};
-}
-
-Health Front::health() {
-    const std::lock_guard lock(health_mutex_);
-    return health_;
+    health_.write({.redis_error = "",
+                   .nats_error = bus_ && bus_->connection().connected ? "" : "not connected",
+                   .safety_warning = "",
+                   .not_ready = not_ready_,
+                   .uses_redis = false});
 }
 
 }  // namespace lockstep::prod

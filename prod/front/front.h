@@ -11,7 +11,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,8 +67,6 @@ private:
     [[nodiscard]] engine::Task<void> keep_record();
     [[nodiscard]] engine::Task<void> keep_to_one_file();
     void on_signal(int number);
-    /// As /readyz says it, from the listener's threads.
-    [[nodiscard]] Health health();
     void set_health();
     void error(std::string_view what, const std::string& why);
 
@@ -87,8 +84,7 @@ private:
     engine::Event asked_to_stop_;
     int exit_code_ = kExitOk;
     std::string not_ready_ = "starting";
-    std::mutex health_mutex_;
-    Health health_;
+    HealthBoard health_;
     std::unique_ptr<NatsBus> bus_;
     std::optional<RoutingWatch> watch_;  // once there is a bus
     std::vector<std::unique_ptr<Cell>> cells_;

@@ -14,9 +14,11 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
+#include <utility>
 
 namespace lockstep::prod {
 
@@ -42,6 +44,23 @@ struct Health {
     [[nodiscard]] std::string ready_json() const;
     /// The body of /readyz?verbose: a line for each check, and one for them all.
     [[nodiscard]] std::string ready_text() const;
+};
+
+/// What the listener says of a process whose loop writes it now and then. Any thread.
+class HealthBoard {
+public:
+    void write(Health health) {
+        const std::lock_guard lock(mutex_);
+        health_ = std::move(health);
+    }
+    [[nodiscard]] Health read() {
+        const std::lock_guard lock(mutex_);
+        return health_;
+    }
+
+private:
+    std::mutex mutex_;
+    Health health_;
 };
 
 class AdminHttp {

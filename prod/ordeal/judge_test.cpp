@@ -365,9 +365,9 @@ TEST_F(JudgeTest, AnAttackIsJudgedByWhatGotThroughAndByTheMemoryThatItTook) {
     EXPECT_EQ(violations(), Names{}) << "each of them may be about a hostile job that has not ended";
     EXPECT_EQ(cases("hostile_jobs_waiting"), 1U);
     ledger.consumers = {{"c", 0, 8, 7}};
-    EXPECT_EQ(violations(), Names{"messages_left"}) << "one is about somebody else's";
+    EXPECT_EQ(violations(), Names{"messages_left"}) << "one is about an honest job";
     ledger.consumers = {{"c", 1, 0, 7}};
-    EXPECT_EQ(violations(), Names{"messages_left"}) << "nobody knows whose it is";
+    EXPECT_EQ(violations(), Names{"messages_left"}) << "it may be about an honest job";
     ledger.consumers = {};
     ledger.let_through = {{"attack-1", "RUNNING"}};
     ledger.footprints[0].resident_kb_most = 512 * 1024 + 1;

@@ -115,7 +115,7 @@ struct Consumer {
     std::uint64_t unacknowledged = 0;
     std::uint64_t hostile =
         0;  // most of the latter that can be about jobs of attackers: so many of those have not ended
-    /// What it has still to do for anybody else.
+    /// What it has still to do for honest jobs.
     [[nodiscard]] std::uint64_t left() const { return pending + (std::max(unacknowledged, hostile) - hostile); }
 };
 

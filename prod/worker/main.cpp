@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <memory>
-#include <mutex>
 
 #include "engine/config/tunables.h"
 #include "engine/wire/heartbeat_bounds.h"
@@ -28,23 +27,6 @@ namespace lockstep::prod {
 namespace {
 
 constexpr auto kStartPatience = std::chrono::seconds(10);
-
-/// What /health and /readyz say: written by the loop, read by the listener's threads.
-class HealthBoard {
-public:
-    void write(Health health) {
-        const std::lock_guard lock(mutex_);
-        health_ = std::move(health);
-    }
-    [[nodiscard]] Health read() {
-        const std::lock_guard lock(mutex_);
-        return health_;
-    }
-
-private:
-    std::mutex mutex_;
-    Health health_;
-};
 
 constexpr auto kHealthInterval = std::chrono::milliseconds(500);
 
@@ -104,6 +86,10 @@ int run(const Settings& settings, WorkerOptions options, const std::string& list
         if (stop.is_set()) loop.stop();
         stop.set();
     });
+    // From here on, or a slow start would look like a loop that stands still.
+    engine::Scope background(loop);
+    background.spawn(LoopWatch::keep_beating(loop_watch, clock));
+    background.spawn(tell_left_out_lines(log, clock));
     std::unique_ptr<AdminHttp> admin;
     if (!listen.empty()) {
         auto started = AdminHttp::start(listen, {.metrics = [&] { return metrics.text(); },
@@ -131,10 +117,8 @@ int run(const Settings& settings, WorkerOptions options, const std::string& list
     Worker worker({loop, clock, redis, **bus, log}, std::move(options));
     engine::Scope scope(loop);
     std::string not_ready = "starting";
-    scope.spawn(LoopWatch::keep_beating(loop_watch, clock));
     scope.spawn(keep_health(board, redis, **bus, not_ready, clock));
     scope.spawn(serve(loop, worker, stop, log, not_ready, exit_code));
-    scope.spawn(tell_left_out_lines(log, clock));
     loop.run();
     scope.cancel();
     (*bus)->close();
