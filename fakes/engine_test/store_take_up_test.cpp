@@ -137,6 +137,15 @@ TEST_F(StoreTakeUp, AHistoryThatWasEvictedIsNotKeptForEver) {
     EXPECT_GT(ttl("job:events:j1"), 167h);
 }
 
+TEST_F(StoreTakeUp, AHistoryThatAnApprovalHasBegunAnewIsNotKeptForEver) {
+    const auto lease = taken_up("j1");
+    loop.wait(lease->release());
+    run({"DEL", "job:events:j1"});
+    run({"RPUSH", "job:events:j1", "5|PENDING"});  // by a gateway, without an expiry
+    take_up(*lease, request_for("j1"));
+    EXPECT_GT(ttl("job:events:j1"), 167h);
+}
+
 TEST_F(StoreTakeUp, TheStoredRequestIsThatOfTheGatewayAndKeepsForTheMetadatasTime) {
     auto request = request_for("j1");
     (*request.mutable_labels())["b"] = "2";

@@ -1,7 +1,5 @@
 // Planted leaks: code as it gets into a scheduler by mistake, in a whole simulated cluster that is otherwise sound. Each makes
 // something outside the seed visible to the run, and `verify-determinism` must notice and name the event where it shows.
-//
-// Not among the tests that run under sanitizers: those replace the allocator, and fill memory themselves.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

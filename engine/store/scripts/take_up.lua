@@ -143,11 +143,13 @@ elseif not at_work then
     enter(job, '', {'PENDING'}, at, '0', ttl, facts)
     facts.attempts, facts.updated_at, facts.ls_waits_since, facts.ls_waits_token = '0', at, false, false
   else
-    -- Of what a gateway has recorded everything has its life from here on: the next change of state need not see to it. There is no
-    -- result yet.
-    if facts.state == 'PENDING' and not facts.ls_kept then
-      set('ls_kept', plus_millis(at, ttl) .. ' ')
-      redis.call('PEXPIRE', 'job:events:' .. job, ttl)
+    if facts.state == 'PENDING' then
+      -- Of what a gateway has recorded everything has its life from here on: the next change of state need not see to it. There is no
+      -- result yet.
+      local events, first_seen = 'job:events:' .. job, not facts.ls_kept
+      if first_seen then set('ls_kept', plus_millis(at, ttl) .. ' ') end
+      -- A history that was evicted begins anew with the gateway's approval, which gives it no expiry.
+      if first_seen or redis.call('PTTL', events) == -1 then redis.call('PEXPIRE', events, ttl) end
     end
     write_fields(meta)
     keep(job, facts.tenant, ttl, state)
