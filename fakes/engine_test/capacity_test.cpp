@@ -63,6 +63,28 @@ protected:
     int slots_ = 0;
 };
 
+// It has been scheduled and could not be sent, and does not wait for itself.
+TEST_F(CapacityTest, AJobThatHoldsTheOnlySlotOfItsTenantIsCalledWhenAWorkerIsFree) {
+    start_with(1);
+    kernel.answer = [](const auto&) {
+        auto answer = ScriptedKernel::says(cap::DECISION_TYPE_ALLOW_WITH_CONSTRAINTS);
+        answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(1);
+        return answer;
+    };
+    bus.on_publish = [](const auto&) -> Outcome<PublishAck> { return not_connected(); };
+    submit("j1");
+    EXPECT_EQ(state("j1"), "SCHEDULED");
+    bus.on_publish = nullptr;
+    submit_for("k1", "other");
+    loop.run_for(3s);
+    report(1);
+    EXPECT_TRUE(submit("j1")->acked());
+    EXPECT_EQ(waiting(), (Texts{"j1"}));
+    result("k1", cap::JOB_STATUS_SUCCEEDED);
+    pass(10s, 0);
+    EXPECT_EQ(state("j1"), "RUNNING");
+}
+
 TEST_F(CapacityTest, AJobBeyondTheSlotsWaitsWithoutATryAndTakesTheFirstThatIsFree) {
     start_with(2);
     for (const char* job : {"j1", "j2", "j3", "j4"}) EXPECT_TRUE(submit(job)->acked()) << "the store remembers it";

@@ -309,6 +309,32 @@ TEST_F(ConstraintLimits, WithoutALineATryFollowsATry) {
     EXPECT_EQ(state("j2"), "RUNNING");
 }
 
+// Scheduled while policy named no limit, and without a worker since.
+TEST_F(ConstraintLimits, MoreThanTheLimitThatHoldASlotGoOutOneAfterTheOther) {
+    bool cut_off = true;
+    bus.on_publish = [&](const auto& message) -> Outcome<PublishAck> {
+        if (cut_off && message.subject.starts_with("worker.")) return not_connected();
+        return bus.store(message);
+    };
+    policy_limits(0);
+    for (const char* job : {"j1", "j2", "j3"}) {
+        submit(job);
+        EXPECT_EQ(state(job), "SCHEDULED");
+    }
+    cut_off = false;
+    std::size_t sent = dispatches().size();
+    submit("k1");
+    policy_limits(1);
+    for (const char* job : {"k1", "j3", "j2", "j1"}) {
+        loop.run_for(3s);
+        heartbeat("w1");
+        for (const char* tried : {"j3", "j2", "j1"}) submit(tried);
+        EXPECT_EQ(state(job), "RUNNING");
+        EXPECT_EQ(dispatches().size(), ++sent);
+        result(job, cap::JOB_STATUS_SUCCEEDED);
+    }
+}
+
 // C-41, H-45: only dispatches count, not tries that found no worker.
 TEST_F(ConstraintLimits, AJobIsDispatchedNoMoreOftenThanPolicyAllows) {
     policy_limits(0, 1);

@@ -35,11 +35,13 @@ constexpr std::string_view kOutputSuffix = ":output_decision";
 constexpr std::string_view kDeadlineIndex = "job:deadline";
 constexpr std::string_view kApprovalGranted = "approval granted";
 
+constexpr std::string_view kTenantSlots = "lockstep:tenant:slots:";
+
 /// Sorted sets whose scores are when something was done, by the clock of Redis: in microseconds, and in seconds.
 constexpr std::array<std::string_view, 7> kInMicros{"job:index:",
                                                     "job:recent",
                                                     "worker:jobs:",
-                                                    "lockstep:tenant:slots:",
+                                                    kTenantSlots,
                                                     "lockstep:tenant:woken:",
                                                     "lockstep:dead_letter:outbox",
                                                     "lockstep:saga:owed"};
@@ -419,7 +421,9 @@ void RecordsTrue::zset_set(fakes::NodeId client, std::string_view key, std::stri
     if (!judges(client)) return;
     if (has_prefix_of(key, kInMicros)) {
         exercise();
-        judge_time(member, key, after / 1000);
+        // Of a tenant's slots those with a worker come first.
+        const bool may_be_negative = key.starts_with(kTenantSlots);
+        judge_time(member, key, (may_be_negative ? std::abs(after) : after) / 1000);
     } else if (has_prefix_of(key, kInSeconds)) {
         exercise();
         judge_time(member, key, after * 1000);

@@ -78,11 +78,11 @@ if limit and limit ~= '0' then
   end
   if tenant_is_full(job, tenant, tonumber(limit), reserved, ttl) then
     local waits = queue and not holds_slot[from]
+    if present(facts.ls_queue) and (waits or holds_slot[from]) then
+      leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
+      redis.call('HDEL', meta, 'ls_queue', 'ls_handed')
+    end
     if waits then
-      if present(facts.ls_queue) then
-        leave_queue(job, tenant, facts.ls_queue, facts.ls_handed)
-        redis.call('HDEL', meta, 'ls_queue', 'ls_handed')
-      end
       stand_in_line(job, tenant, limit, args.token, at, ttl)
       wake_next(tenant, at)
     else

@@ -180,7 +180,7 @@ end
 local holds_slot = {SCHEDULED = true, DISPATCHED = true, RUNNING = true}
 
 -- What is kept about a tenant, all of it with a time to live that every use renews:
---   slots    jobs that hold a slot, by when they took it
+--   slots    jobs that hold a slot, by when they came to it; those with a worker, by minus when they came to that
 --   waiting  jobs that stand in line for a slot, by since when
 --   woken    jobs that were called and have a slot in reserve, by when
 --   turns    `look`: where the last look at the slots ended; `asked_at`: when policy was last asked about a job of the line;
@@ -222,6 +222,13 @@ local function look_at_slots(tenant, most, ttl)
   return false
 end
 
+-- Whether a job of the tenant that holds a slot has to wait: for those alone that have a worker. Where more hold one than may, since
+-- policy has named no limit before, they would wait for each other for ever.
+local function holder_must_wait(tenant, score, limit)
+  local with_worker = redis.call('ZCOUNT', tenant_key('slots', tenant), '-inf', '(0')
+  return with_worker - (tonumber(score) < 0 and 1 or 0) >= limit
+end
+
 -- Whether `limit` other jobs of the tenant hold a slot, or have one in reserve. It takes no longer for a thousand members than
 -- for ten: only at the limit some of them are asked whether they still hold theirs.
 local function tenant_is_full(job, tenant, limit, reserved, ttl)
@@ -231,8 +238,9 @@ local function tenant_is_full(job, tenant, limit, reserved, ttl)
     return false
   end
   look_at_slots(tenant, look_max, ttl)
-  own = redis.call('ZSCORE', slots, job) and 1 or 0
-  return redis.call('ZCARD', slots) - own + reserved >= limit
+  local score = redis.call('ZSCORE', slots, job)
+  if score then return holder_must_wait(tenant, score, limit) end
+  return redis.call('ZCARD', slots) + reserved >= limit
 end
 
 -- The jobs that this call has woken: it tells of them at the end of its reply, and who hears that takes them up.
@@ -651,8 +659,8 @@ local function enter(job, from, states, at, attempts, ttl, facts)
     note_down('SREM', 'job:tenant:active:' .. tenant, job)
   end
   if holds_slot[last] then
-    if not goes_on then
-      redis.call('ZADD', tenant_key('slots', tenant), at, job)
+    if not goes_on or with_worker[from] ~= with_worker[last] then
+      redis.call('ZADD', tenant_key('slots', tenant), with_worker[last] and '-' .. at or at, job)
       redis.call('PEXPIRE', tenant_key('slots', tenant), ttl)
     end
   elseif not facts.unknown_before then

@@ -33,6 +33,8 @@ end
 local function slots_are_taken(queue, tenant)
   local first = redis.call('ZRANGE', capacity_key('jobs', queue .. tenant), 0, 0)[1]
   local limit = first and limit_of(first, tenant) or 0
+  local score = limit > 0 and redis.call('ZSCORE', tenant_key('slots', tenant), first)
+  if score then return holder_must_wait(tenant, score, limit) end
   return limit > 0 and
          redis.call('ZCARD', tenant_key('slots', tenant)) + redis.call('ZCARD', tenant_key('woken', tenant)) >= limit
 end
@@ -86,7 +88,7 @@ for _ = 1, 2 * look_max do
     redis.call('ZADD', served, now, tenant)
     redis.call('PEXPIRE', served, ttl)
     redis.call('ZADD', listed, 'XX', now, best)
-    if limit_of(job, tenant) > 0 then
+    if limit_of(job, tenant) > 0 and not redis.call('ZSCORE', tenant_key('slots', tenant), job) then
       redis.call('ZADD', tenant_key('woken', tenant), at, job)
       redis.call('PEXPIRE', tenant_key('woken', tenant), ttl)
     end
