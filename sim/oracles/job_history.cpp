@@ -59,8 +59,8 @@ void JobHistory::on_event(const fakes::Event& event, Time) {
     if (event.kind == EventKind::redis && event.when == When::answered && event.command == "GETRANGE") on_answer(event);
     if (event.kind == EventKind::node_down)
         std::erase_if(delivered_, [&event](const auto& entry) { return entry.first.first == event.node; });
-    // The numbers of what it took are given out again.
-    if (event.kind == EventKind::fault && event.name == "nats.power_cut") marked_.clear();
+    // After a power cut the numbers of what was lost are given out again.
+    if (event.kind == EventKind::stored && event.subject == engine::wire::kSubjectResult) marked_.erase(event.sequence);
     if (event.kind == EventKind::fault && event.name.starts_with("clock")) unasked_.clock_set();
     if (event.job.empty()) return;
     switch (event.kind) {

@@ -228,10 +228,24 @@ TEST_F(JobHistoryTest, NorDoesOneThatWasDealtWithBeforeThatAndComesOnceMore) {
     submit();
     run();
     mark_as_dealt_with();
+    fakes::Event cut = testing::event_of(EventKind::fault, "", When::before);
+    cut.name = "nats.power_cut";
+    judge.tell(oracle, cut, {});
     is_out_to("w");
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
     result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
     EXPECT_THAT(judge.found, IsEmpty());
+}
+
+TEST_F(JobHistoryTest, AnotherOneThatHasItsNumberSinceAPowerCutHasEndedIt) {
+    submit();
+    run();
+    mark_as_dealt_with();
+    is_out_to("w");
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::stored, When::applied);
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::deliver, When::applied);
+    result(cap::JOB_STATUS_SUCCEEDED, EventKind::ack, When::before);
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is taken off the stream, and it is still RUNNING")));
 }
 
 TEST_F(JobHistoryTest, OneThatWasDealtWithSinceHasEndedIt) {
