@@ -9,6 +9,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/text.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
@@ -150,12 +151,13 @@ Task<std::optional<Disposition>> MessagePump::attempt(CarriedDelivery& delivery)
         if (found == ProcessedGuard::Finding::processed) co_return co_await take_off(delivery);
     }
     JobId job(wire::trim(packet->job_request().job_id()));
+    std::string tenant(wire::tenant_of(packet->job_request()));
     MessageMarks* const carried = marks ? &*marks : nullptr;
     const Disposition disposition = co_await handler_.handle(
         std::move(*packet),
         Origin{delivery.sequence(), std::string(delivery.subject()), carried, delivery.delivery_count()});
     if (marks && marks->standing == MessageMarks::Standing::handled_before) co_return co_await take_off(delivery);
-    co_return co_await settle(delivery, carried, disposition, std::move(job));
+    co_return co_await settle(delivery, carried, disposition, std::move(job), std::move(tenant));
 }
 
 Task<std::optional<Disposition>> MessagePump::take_off(CarriedDelivery& delivery) {
@@ -196,7 +198,7 @@ Task<Crowd::Place> MessagePump::join_crowd(JobId job, const Delivery& delivery, 
 }
 
 Task<std::optional<Disposition>> MessagePump::settle(CarriedDelivery& delivery, MessageMarks* marks,
-                                                     Disposition disposition, JobId job) {
+                                                     Disposition disposition, JobId job, std::string tenant) {
     const bool park = disposition.kind == Disposition::Kind::postponed && !job.empty() && should_park(delivery);
     if (disposition.kind != Disposition::Kind::done && !park) {
         if (marks != nullptr) co_await guard_.leave(*marks);
@@ -208,7 +210,7 @@ Task<std::optional<Disposition>> MessagePump::settle(CarriedDelivery& delivery, 
     co_await acknowledge(delivery);
     if (park) {
         context_.ports.log.reached("message_parked");
-        parked_->park(std::move(job), disposition.delay);
+        parked_->park(std::move(job), std::move(tenant), disposition.delay);
     }
     co_return std::nullopt;
 }

@@ -45,8 +45,8 @@ public:
 class ParkedJobs {
 public:
     virtual ~ParkedJobs() = default;
-    /// Tries the stored job again after `delay`. If this replica dies first, the pending replayer finds it.
-    virtual void park(JobId job, Duration delay) = 0;
+    /// Tries the stored job of `tenant` again after `delay`. If this replica dies first, the pending replayer finds it.
+    virtual void park(JobId job, std::string tenant, Duration delay) = 0;
 };
 
 class MessagePump final : public DeliverySink {
@@ -82,7 +82,7 @@ private:
                                                                Semaphore::Permit& slot);
     /// What becomes of a message that the handler has given `disposition` on; nothing when it has had its answer.
     [[nodiscard]] Task<std::optional<Disposition>> settle(CarriedDelivery& delivery, MessageMarks* marks,
-                                                          Disposition disposition, JobId job);
+                                                          Disposition disposition, JobId job, std::string tenant);
     /// Whether a message whose job the store will remember should stop coming back (see the constants).
     [[nodiscard]] bool should_park(const Delivery& delivery);
     /// Acknowledges a message that has been handled before.

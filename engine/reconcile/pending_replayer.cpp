@@ -11,13 +11,18 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
+#include "engine/wire/validation.h"
 
 namespace lockstep::engine {
 
 namespace {
 
-/// Replays at work at once, and as many woken jobs. Few enough to leave the kernel and the store to fresh submissions.
-constexpr std::size_t kSlots = 32;
+/// Replays at work at once, and woken jobs. Few enough to leave the kernel and the store to fresh submissions: jobs that find no worker
+/// are tried again and again, and there may be any number of them.
+constexpr std::size_t kSlots = 8;
+constexpr std::size_t kWokenSlots = 32;
+/// Parked jobs of one tenant among them: one whose jobs find no worker must not be what others wait for.
+constexpr std::size_t kOfOneTenant = kSlots / 4;
 constexpr std::int64_t kPagesMax = 1'000;
 constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
 
@@ -41,7 +46,8 @@ PendingReplayer::PendingReplayer(const Context& context, JobStore& store, SweepS
       requests_(requests),
       ticker_(context, sweeps, leases, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
-      woken_slots_(kSlots),
+      tenants_(kOfOneTenant),
+      woken_slots_(kWokenSlots),
       replays_(context.ports.executor),
       waits_(context.ports.executor) {
     store_.news().set_listener(this);
@@ -117,9 +123,9 @@ Task<void> PendingReplayer::replay(WaitingJob waiting, JobState state, Semaphore
     context_.ports.metrics.add(Metric::orphan_replayed, {topic});
 }
 
-void PendingReplayer::park(JobId job, Duration delay) {
+void PendingReplayer::park(JobId job, std::string tenant, Duration delay) {
     if (parked_.size() >= kParkedMax || !parked_.insert(job).second) return;
-    waits_.spawn(wait_out(std::move(job), delay));
+    waits_.spawn(wait_out(std::move(job), std::move(tenant), delay));
 }
 
 void PendingReplayer::wake(JobId job) {
@@ -131,17 +137,19 @@ void PendingReplayer::wake(JobId job) {
 
 Task<void> PendingReplayer::try_woken(JobId job) {
     auto slot = co_await woken_slots_.acquire();
-    co_await try_stored(std::move(job), std::move(slot));
+    co_await try_stored(std::move(job), {}, std::move(slot), {});
 }
 
-Task<void> PendingReplayer::wait_out(JobId job, Duration delay) {
+Task<void> PendingReplayer::wait_out(JobId job, std::string tenant, Duration delay) {
     co_await context_.ports.clock.sleep(std::max(delay, kTryAgainMin));
+    auto place = co_await tenants_.wait(tenant, MonoTime::max());
     auto slot = co_await slots_.acquire();
     parked_.erase(job);
-    if (!context_.stopping) replays_.spawn(try_stored(std::move(job), std::move(slot)));
+    if (context_.stopping) co_return;
+    replays_.spawn(try_stored(std::move(job), std::move(tenant), std::move(slot), std::move(place)));
 }
 
-Task<void> PendingReplayer::try_stored(JobId job, Semaphore::Permit) {
+Task<void> PendingReplayer::try_stored(JobId job, std::string tenant, Semaphore::Permit, Crowd::Place) {
     const auto stored = co_await store_.stored_request(job);
     Disposition disposition = Disposition::hand_back(context_.tunables.retry_delay_store);
     if (stored.applied()) {
@@ -152,9 +160,11 @@ Task<void> PendingReplayer::try_stored(JobId job, Semaphore::Permit) {
             co_await give_up(std::move(job), std::move(reason), context_.ports.clock.in(context_.tunables.pending_age));
             co_return;
         }
+        tenant = wire::tenant_of(*request);
         disposition = co_await handle(job, std::move(*request));
     }
-    if (disposition.kind != Disposition::Kind::done && !context_.stopping) park(std::move(job), disposition.delay);
+    if (disposition.kind == Disposition::Kind::done || context_.stopping) co_return;
+    park(std::move(job), std::move(tenant), disposition.delay);
 }
 
 Task<Disposition> PendingReplayer::handle(JobId job, cap::JobRequest request) {

@@ -22,6 +22,7 @@
 #include "engine/bus/message_pump.h"
 #include "engine/config/context.h"
 #include "engine/reconcile/ticker.h"
+#include "engine/runtime/crowd.h"
 #include "engine/runtime/scope.h"
 #include "engine/store/job_store.h"
 #include "engine/store/sweep_store.h"
@@ -55,7 +56,7 @@ public:
     /// One tick, if this replica may. Jobs that it has found may still be at work when it returns.
     [[nodiscard]] Task<void> tick();
 
-    void park(JobId job, Duration delay) override;
+    void park(JobId job, std::string tenant, Duration delay) override;
     void wake(JobId job) override;
 
     /// Waits until `deadline` for what is at work; what then still is, is destroyed where it stands. Parked jobs are left to
@@ -76,10 +77,12 @@ private:
     [[nodiscard]] Task<bool> tend_lines();
     [[nodiscard]] Task<void> replay(WaitingJob waiting, JobState state, Semaphore::Permit slot);
     // Many may wait out a delay or wait for a slot at once, so that what they do then is no part of their frames.
-    /// Waits out the delay of a parked job, and for a slot, and has it tried then.
-    [[nodiscard]] Task<void> wait_out(JobId job, Duration delay);
+    /// Waits out the delay of a parked job, then for a place of its tenant and for a slot, and has it tried then.
+    [[nodiscard]] Task<void> wait_out(JobId job, std::string tenant, Duration delay);
     [[nodiscard]] Task<void> try_woken(JobId job);
-    [[nodiscard, gnu::noinline]] Task<void> try_stored(JobId job, Semaphore::Permit slot);
+    /// `tenant`: empty where nobody knows.
+    [[nodiscard, gnu::noinline]] Task<void> try_stored(JobId job, std::string tenant, Semaphore::Permit slot,
+                                                       Crowd::Place place);
     [[nodiscard, gnu::noinline]] Task<Disposition> handle(JobId job, cap::JobRequest request);
     /// Ends a job that has no request, once it has had none for long enough; that counts from `since` where it is met the first time.
     [[nodiscard, gnu::noinline]] Task<void> give_up(JobId job, std::string reason, MonoTime since);
@@ -97,6 +100,7 @@ private:
     std::map<JobState, std::string> resume_after_;  // behind this score of the state's index
     std::string tended_;                            // behind the tenant at this place
     Semaphore slots_;
+    Crowd tenants_;          // the share of each among parked jobs that are tried
     Semaphore woken_slots_;  // of their own: room is kept free for woken jobs, and may not wait for what finds none
     /// A job without a request: since when, and when it was last met.
     struct Requestless {

@@ -193,18 +193,24 @@ private:
     engine::Clock& clock_;
 };
 
-// A slot of a worker is kept free for it meanwhile.
-TEST_F(Replayer, AWokenJobIsTriedAtOnceHoweverManyOthersAreDue) {
-    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
-                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
-    engine::DeadLetters letters(replica, replica.letters);
-    NeverDone requests(clock);
-    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
-    for (int i = 0; i < 100; ++i) {
-        const std::string job = "j" + std::to_string(i);
+class ParkedJobs : public Replayer {
+protected:
+    void park(const std::string& job, const std::string& tenant) {
         orphan(job);
-        replayer.park(engine::JobId(job), 0s);
+        replayer.park(engine::JobId(job), tenant, 0s);
     }
+
+    engine::Replica replica{{loop, clock, entropy, slow_redis, bus, kernel, metrics, log},
+                            tunables,
+                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})")};
+    engine::DeadLetters letters{replica, replica.letters};
+    NeverDone requests{clock};
+    engine::PendingReplayer replayer{replica, replica.store, replica.sweeps, replica.leases, letters, requests};
+};
+
+// A slot of a worker is kept free for it meanwhile.
+TEST_F(ParkedJobs, AWokenOneIsTriedAtOnceHoweverManyOthersAreDue) {
+    for (int i = 0; i < 100; ++i) park("j" + std::to_string(i), i % 2 == 0 ? "acme" : "globex");
     loop.run_for(10s);
     ASSERT_LT(requests.begun.size(), 100u);
     orphan("woken");
@@ -213,18 +219,22 @@ TEST_F(Replayer, AWokenJobIsTriedAtOnceHoweverManyOthersAreDue) {
     EXPECT_TRUE(requests.begun.contains("woken"));
 }
 
-TEST_F(Replayer, OfTheParkedItRemembersABoundedNumberEvenWhereTheyAreDueAndCannotBeTried) {
-    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
-                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
-    engine::DeadLetters letters(replica, replica.letters);
-    NeverDone requests(clock);
-    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
+TEST_F(ParkedJobs, OfOneTenantWaitForNoneOfAnotherThatHasManyMore) {
+    for (int i = 0; i < 1000; ++i) park("flood" + std::to_string(i), "mallory");
+    loop.run_for(10s);
+    park("j1", "acme");
+    loop.run_for(10s);
+    EXPECT_TRUE(requests.begun.contains("j1"));
+    EXPECT_GT(requests.begun.size(), 1u);
+}
+
+TEST_F(ParkedJobs, ABoundedNumberIsRememberedEvenWhereTheyAreDueAndCannotBeTried) {
     const std::size_t most = engine::PendingReplayer::kParkedMax;
     for (int round = 0; round < 3; ++round) {
         for (std::size_t i = 0; i <= most; ++i) {
             const std::string job = "j" + std::to_string(round) + "-" + std::to_string(i);
             if (i < 100) orphan(job);
-            replayer.park(engine::JobId(job), 0s);
+            replayer.park(engine::JobId(job), "acme", 0s);
         }
         EXPECT_EQ(replayer.parked(), most);
         loop.run_for(10s);
