@@ -65,7 +65,7 @@ MessagePump::MessagePump(Context& context, const StoreScripts& scripts, DeadLett
       parked_(parked),
       window_(window),
       slots_(static_cast<std::size_t>(context.tunables.max_in_flight)),
-      crowd_(most_of_one_job(context.tunables)),
+      crowd_({.of_one = most_of_one_job(context.tunables)}),
       handlers_(context.ports.executor) {
     PRECONDITION(context.tunables.max_in_flight > 0 && context.tunables.bus_max_deliver > 0,
                  "{} messages at once, each delivered {} times", context.tunables.max_in_flight,

@@ -16,7 +16,8 @@ inline constexpr Duration kRoomPatience = std::chrono::seconds{5};
 /// By tenant, inputs and outputs together: a place is kept from before the content is read until policy has answered.
 class LargeContent : public Crowd {
 public:
-    LargeContent() : Crowd(2, 32) {}  // what stands keeps one of the places for messages in hand
+    // What stands keeps one of the places for messages in hand. Of all tenants: names of tenants cost nothing.
+    LargeContent() : Crowd({.of_one = 2, .standing_of_one = 32, .of_all = 16, .standing_of_all = 128}) {}
 };
 
 }  // namespace lockstep::engine

@@ -21,8 +21,8 @@ namespace {
 /// are tried again and again, and there may be any number of them.
 constexpr std::size_t kSlots = 8;
 constexpr std::size_t kWokenSlots = 32;
-/// Parked jobs of one tenant among them: one whose jobs find no worker must not be what others wait for.
-constexpr std::size_t kOfOneTenant = kSlots / 4;
+/// Parked jobs among them: what a tick finds, and other tenants, must not wait for jobs of one that find no worker.
+constexpr Crowd::Most kParked{.of_one = kSlots / 4, .of_all = kSlots - 2};
 constexpr std::int64_t kPagesMax = 1'000;
 constexpr Duration kTryAgainMin = std::chrono::milliseconds{100};
 
@@ -46,7 +46,7 @@ PendingReplayer::PendingReplayer(const Context& context, JobStore& store, SweepS
       requests_(requests),
       ticker_(context, sweeps, leases, keys::kReplayerLock, context.tunables.replayer_interval),
       slots_(kSlots),
-      tenants_(kOfOneTenant),
+      tenants_(kParked),
       woken_slots_(kWokenSlots),
       replays_(context.ports.executor),
       waits_(context.ports.executor) {
@@ -142,7 +142,7 @@ Task<void> PendingReplayer::try_woken(JobId job) {
 
 Task<void> PendingReplayer::wait_out(JobId job, std::string tenant, Duration delay) {
     co_await context_.ports.clock.sleep(std::max(delay, kTryAgainMin));
-    auto place = co_await tenants_.wait(tenant, MonoTime::max());
+    auto place = co_await tenants_.wait(tenant, MonoTime::max(), context_.ports.clock.now());
     auto slot = co_await slots_.acquire();
     parked_.erase(job);
     if (context_.stopping) co_return;

@@ -6,14 +6,19 @@ namespace lockstep::engine {
 class Crowd::Standing {
 public:
     Standing(Crowd& crowd, const std::string& name, OfName& of_name, WallTime since)
-        : crowd_(crowd), name_(name), of_name_(of_name), at_(of_name.line.emplace(since, this)) {}
+        : crowd_(crowd), name_(name), of_name_(of_name), at_(of_name.line.emplace(since, this)) {
+        ++crowd_.standing_;
+    }
     Standing(const Standing&) = delete;
     Standing& operator=(const Standing&) = delete;
     ~Standing() {
-        if (called_) --of_name_.called;
-        if (in_line_) of_name_.line.erase(at_);
-        // One that is destroyed when its turn has come passes it on.
-        crowd_.call(of_name_);
+        if (in_line_) leave_line();
+        if (called_) {
+            // One that is destroyed when its turn has come passes it on.
+            --of_name_.called;
+            --crowd_.going_on_;
+            crowd_.call_next(name_);
+        }
         crowd_.forget_if_empty(name_);
     }
 
@@ -22,15 +27,26 @@ public:
         go();
         called_ = true;
         ++of_name_.called;
+        ++crowd_.going_on_;
+    }
+    /// What it was called for goes on now.
+    void go_on() {
+        called_ = false;
+        --of_name_.called;
+        ++of_name_.inside;
     }
     void send_away() noexcept { go(); }
     [[nodiscard]] bool called() const { return called_; }
 
 private:
     void go() noexcept {
+        leave_line();
+        turn_.wake_one();
+    }
+    void leave_line() noexcept {
         of_name_.line.erase(at_);
         in_line_ = false;
-        turn_.wake_one();
+        --crowd_.standing_;
     }
 
     Crowd& crowd_;
@@ -43,26 +59,48 @@ private:
 
 Crowd::Place Crowd::enter(const std::string& name) {
     OfName& of_name = names_[name];
-    if (!of_name.line.empty() || !has_room(of_name)) return {};
+    if (!of_name.line.empty() || !has_room(of_name)) {
+        forget_if_empty(name);
+        return {};
+    }
     ++of_name.inside;
+    ++going_on_;
     return {*this, name};
 }
 
 Task<Crowd::Place> Crowd::wait(std::string name, MonoTime deadline, WallTime since) {
     Place place = enter(name);
     if (place) co_return place;
-    OfName& of_name = names_.at(name);
-    if (of_name.line.size() >= most_standing_) {
-        if (of_name.line.empty() || std::prev(of_name.line.end())->first <= since) co_return place;
-        std::prev(of_name.line.end())->second->send_away();
+    OfName& of_name = names_[name];
+    if (!makes_way(of_name, since)) {
+        forget_if_empty(name);
+        co_return place;
     }
     Standing standing(*this, name, of_name, since);
     co_await standing.turn_or(deadline);
     if (standing.called()) {
-        ++of_name.inside;
+        standing.go_on();
         place = Place(*this, name);
     }
     co_return place;
+}
+
+bool Crowd::makes_way(OfName& of_name, WallTime since) {
+    OfName* longest = &of_name;
+    if (of_name.line.size() < most_.standing_of_one) {
+        if (standing_ < most_.standing_of_all) return true;
+        // Of equally long ones that in which the last has waited least.
+        for (auto& [name, other] : names_) {
+            const auto length = other.line.size(), most = longest->line.size();
+            if (length > most || (length == most && length > 0 && last_of(other)->first > last_of(*longest)->first))
+                longest = &other;
+        }
+    }
+    if (longest->line.empty()) return false;
+    const bool is_longer = longest->line.size() > of_name.line.size() + 1;
+    if (!is_longer && last_of(*longest)->first <= since) return false;
+    last_of(*longest)->second->send_away();
+    return true;
 }
 
 void Crowd::send_away() noexcept {
@@ -71,20 +109,34 @@ void Crowd::send_away() noexcept {
     }
 }
 
-void Crowd::call(OfName& of_name) noexcept {
-    while (!of_name.line.empty() && has_room(of_name)) of_name.line.begin()->second->call();
+void Crowd::call_next(const std::string& name) noexcept {
+    OfName* next = nullptr;
+    const auto consider = [&](OfName& of_name) {
+        if (of_name.line.empty() || !has_room(of_name)) return;
+        if (next == nullptr || of_name.line.begin()->first < next->line.begin()->first) next = &of_name;
+    };
+    if (most_.of_all == kAny) {
+        consider(names_.find(name)->second);
+    } else {
+        for (auto& [other, of_name] : names_) consider(of_name);
+    }
+    if (next != nullptr) next->line.begin()->second->call();
 }
 
 void Crowd::leave(const std::string& name) noexcept {
     OfName& of_name = names_.at(name);
-    INVARIANT(of_name.inside > 0 && of_name.inside <= most_, "{} of at most {} leave {}", of_name.inside, most_, name);
+    INVARIANT(of_name.inside > 0 && of_name.inside <= most_.of_one, "{} of at most {} leave {}", of_name.inside,
+              most_.of_one, name);
     --of_name.inside;
-    call(of_name);
+    --going_on_;
+    call_next(name);
     forget_if_empty(name);
 }
 
 void Crowd::forget_if_empty(const std::string& name) noexcept {
     const auto found = names_.find(name);
+    // Two that are sent away together may be the last of their name.
+    if (found == names_.end()) return;
     const OfName& of_name = found->second;
     if (of_name.inside == 0 && of_name.called == 0 && of_name.line.empty()) names_.erase(found);
 }
