@@ -115,9 +115,9 @@ private:
     RecordOrder order_;
     Witness witness_;
     sim::TunablesInForce tunables_;
-    std::vector<std::unique_ptr<sim::Oracle>> oracles_;
     sim::Judgement judgement_{*this};
     sim::JobTable job_table_{*this, judgement_.model()};
+    std::vector<std::unique_ptr<sim::Oracle>> oracles_;
     sim::JobTracker jobs_{job_table_.states()};
     sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
@@ -176,6 +176,7 @@ void Rehearsal::observe() {
         witness_.add_observer(*oracle, oracle->wants().events);
         witness_.add_observer(*oracle, oracle->wants().changes);
     }
+    witness_.add_observer(judgement_.model().weather(), sim::Weather::kWanted);
     witness_.add_observer(static_cast<sim::EventObserver&>(*this));
 }
 

@@ -46,6 +46,7 @@ protected:
             witness.add_observer(*oracle, oracle->wants().events);
             witness.add_observer(*oracle, oracle->wants().changes);
         }
+        witness.add_observer(judgement_.model().weather(), sim::Weather::kWanted);
     }
 
     void redis(std::vector<std::string> words, const std::string& client = kScheduler) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/model/job_keys.h"
 #include "sim/oracles/run_documents.h"
 
 namespace lockstep::sim {

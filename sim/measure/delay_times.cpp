@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/runtime/time.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/run_documents.h"
 
 namespace lockstep::sim {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/model/job.h"
+#include "sim/model/run_turns.h"
 #include "sim/model/tick_locks.h"
 
 namespace lockstep::sim {
@@ -123,6 +124,11 @@ struct Ticked : Observed {
     TickLock lock;  // before it
 };
 
+/// A replica changed the document of a workflow run, or tried to.
+struct RunChanged : Observed {
+    RunChange change;
+};
+
 /// The input of a job was not there.
 struct InputMissed : Observed {
     std::int64_t misses = 0;  // so far
@@ -144,6 +150,6 @@ struct CompensationRecorded : Observed {
 
 using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
                           HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
-                          Ticked, InputMissed, MarksCarried, CompensationRecorded>;
+                          Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded>;
 
 }  // namespace lockstep::sim

@@ -111,6 +111,14 @@ inline constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
 [[nodiscard]] constexpr bool is_run_lock(std::string_view key) { return key.starts_with(kRunLockPrefix); }
 
+/// The run whose document stands under a key; empty for a key of another kind.
+[[nodiscard]] constexpr std::string_view run_of_document_key(std::string_view key) {
+    constexpr std::string_view kPrefix = "wf:run:";
+    if (!key.starts_with(kPrefix)) return {};
+    key.remove_prefix(kPrefix.size());
+    return key.starts_with("timeline:") || key.starts_with("idempotency:") ? std::string_view{} : key;
+}
+
 /// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
 [[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
     return key.starts_with("lockstep:tenant:waiting:");

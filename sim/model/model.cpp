@@ -10,7 +10,6 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "sim/model/capacity_keys.h"
-#include "sim/model/heartbeat_bounds.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/settings_text.h"
 #include "sim/model/snapshot_text.h"
@@ -82,7 +81,8 @@ void Model::flush() {
     delivering_.clear();
 }
 
-void Model::command(fakes::NodeId, std::span<const std::string_view> words, std::int64_t) {
+void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t) {
+    note_run_change(client, run_turns_.command(client, words, clock_.present()));
     if (!facts_.empty()) flush();
     in_command_ = !words.empty();
     command_ = words;
@@ -219,6 +219,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
             if (const auto request = wire::from_json<cap::JobRequest>(after))
                 stored.marks.submitted(*request, upcoming());
     }
+    run_turns_.string_set(client, key, after);
     if (key == kSettingsKey) fail_mode_opened_ |= opens_input_policy(after);
     const auto name = job_of_state_key(key);
     if (!name) return;
@@ -242,6 +243,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
 
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
                         std::int64_t) {
+    run_turns_.key_removed(key);
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     const auto tear = [this](std::string_view name) {
@@ -280,6 +282,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
     }
     tick_locks_.data_lost();
+    run_turns_.data_lost();
     for (Job& job : jobs_)
         recount(job, [&job] {
             job.in_hash = job.in_mirror = State::absent;
@@ -377,6 +380,7 @@ void Model::on_redis(const Event& event, Time now) {
     if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
     if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
     if (event.when == When::answered) return on_reply(event, now);
+    if (event.when == When::applied) note_run_change(event.node, run_turns_.replied(event, clock_.present()));
     if (event.job.empty() || !is_job_lock(event.key)) return;
     const StateReads::CallKind kind = kind_of(event);
     StateReads& reads = job_of(event).reads;
@@ -525,47 +529,6 @@ void Model::on_node_down(fakes::NodeId node) {
     }
     const auto place = static_cast<std::size_t>(node.value);
     if (node.valid() && place < workers_.size()) workers_[place].clear();
-}
-
-// Workers --------------------------------------------------------------------------------------------------------------------
-
-void Model::on_sign_of_life(const Event& event, Time now) {
-    if (event.packet == nullptr) return;
-    const Since since{clock_.present(), now};
-    if (event.packet->has_handshake()) {
-        liveness_of(event.node, event.packet->handshake().component_id()).heard = since;
-    } else if (event.packet->has_heartbeat()) {
-        const cap::Heartbeat& heartbeat = event.packet->heartbeat();
-        if (is_within_bounds(heartbeat))
-            liveness_of(event.node, heartbeat.worker_id()).heard = since;
-        else
-            note(HeartbeatOutOfBounds{}, event.node, nullptr, clock_.present());
-    }
-}
-
-void Model::on_snapshot(const Event& event, Time now) {
-    for (const auto& [worker, named] : read_snapshot(event.payload).workers)
-        liveness_of(event.node, worker).named = {clock_.present(), now};
-}
-
-Liveness& Model::liveness_of(fakes::NodeId replica, std::string_view worker) {
-    const auto place = static_cast<std::size_t>(replica.value);
-    if (place >= workers_.size()) workers_.resize(place + 1);
-    const WorkerNumber number = worker_names_.number_of(worker);
-    if (number >= workers_[place].size()) workers_[place].resize(number + 1);
-    return workers_[place][number];
-}
-
-std::span<const Liveness> Model::workers_of(fakes::NodeId replica) const {
-    const auto place = static_cast<std::size_t>(replica.value);
-    return place < workers_.size() ? std::span<const Liveness>(workers_[place]) : std::span<const Liveness>{};
-}
-
-const Liveness* Model::liveness(fakes::NodeId replica, WorkerNumber worker) const {
-    const std::span<const Liveness> workers = workers_of(replica);
-    if (worker >= workers.size()) return nullptr;
-    const Liveness& known = workers[worker];
-    return known.heard.event == 0 && known.named.event == 0 ? nullptr : &known;
 }
 
 }  // namespace lockstep::sim

@@ -3,7 +3,7 @@
 //
 // 1. Jobs, workers and tenants are numbers or stable addresses; a name is looked up once for each key or event.
 // 2. The model is that of the servers: what Redis has, what the streams hold, what each replica was sent. It knows nothing of
-//    scripts, and of settings only how long an answer of policy is good; rules apply the others.
+//    scripts, and of settings only how long an answer of policy is good and whether runs need their lock; rules apply the others.
 // 3. Where data is lost, the model follows what Redis has kept.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "fakes/redis/observer.h"
 #include "sim/model/facts.h"
 #include "sim/model/names.h"
+#include "sim/model/weather.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
@@ -88,8 +89,15 @@ public:
     /// By the settings that Redis has or had, input policy fails open.
     [[nodiscard]] bool fail_mode_opened() const { return fail_mode_opened_; }
 
+    [[nodiscard]] bool runs_go_unlocked() const { return run_turns_.go_unlocked; }
+    /// To be told of what it wants after all who judge.
+    [[nodiscard]] Weather& weather() { return weather_; }
+    [[nodiscard]] const Weather& weather() const { return weather_; }
+
     /// policy_answer_max_age, the most that any replica has.
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
+    /// `wf_on_redis_error` or `wf_on_contention` is "local".
+    void set_runs_go_unlocked(bool set) { run_turns_.go_unlocked = set; }
     /// Delivers what is still to be delivered, where the end of the last command is not told.
     void flush();
 
@@ -130,6 +138,7 @@ private:
     void on_fault(const fakes::Event& event);
     void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
     void on_page();
+    void note_run_change(fakes::NodeId client, std::optional<RunChange> change);
     void follow_record_call(const fakes::Event& event, Time now);
     void on_lock(const fakes::Event& event, Time now);
     void on_lock_touched(const fakes::Event& event);
@@ -173,8 +182,10 @@ private:
     std::vector<Job*> jobs_by_event_number_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::vector<std::vector<Liveness>> workers_;  // by node, then by worker
+    Weather weather_;
     TakenBack taken_back_;
     TickLocks tick_locks_;
+    RunTurns run_turns_;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names
     struct Page {
         fakes::NodeId reader;

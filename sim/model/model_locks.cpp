@@ -1,4 +1,4 @@
-// What the model makes of locks: those of jobs, and those under which replicas take turns.
+// What the model makes of locks: those of jobs and runs, and those under which replicas take turns.
 #include <algorithm>
 
 #include "sim/model/job_keys.h"
@@ -75,6 +75,10 @@ void Model::on_page() {
     const auto [reader, lock] = *std::exchange(page_, std::nullopt);
     note(Ticked{}, reader, nullptr, clock_.present()).lock = *lock;
     TickLocks::ticked(*lock, reader, clock_.present());
+}
+
+void Model::note_run_change(fakes::NodeId client, std::optional<RunChange> change) {
+    if (change) note(RunChanged{}, client, nullptr, clock_.present()).change = std::move(*change);
 }
 
 void Model::follow_record_call(const Event& event, Time now) {

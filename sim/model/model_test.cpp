@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/wire/messages.h"
 #include "fakes/redis/keyspace.h"
 
 namespace lockstep::sim {
@@ -172,6 +173,19 @@ TEST_F(ModelTest, WhatARestartTakesIsNoFailovers) {
     take_back("job:meta:b");
     EXPECT_FALSE(loss("b").by_restart);
     EXPECT_TRUE(loss("b").by_failover);
+}
+
+TEST_F(ModelTest, AWordOfAWorkerThatNoReplicaHeardIsNoSignOfLife) {
+    cap::BusPacket packet;
+    packet.mutable_heartbeat()->set_worker_id("w");
+    fakes::Event event;
+    event.kind = fakes::EventKind::core_deliver;
+    event.packet = &packet;
+    model.on_event(event, {});
+    event.node = kClient;
+    EXPECT_THAT(model.workers_of(kClient), IsEmpty());
+    model.on_event(event, {});
+    EXPECT_THAT(model.workers_of(kClient), ::testing::Not(IsEmpty()));
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ constexpr auto kOnItsWay = std::chrono::seconds{1};
 
 }  // namespace
 
-void BoundedMemory::on_event(const fakes::Event& event, Time now) {
-    weather_.on_event(event, now);
+void BoundedMemory::on_event(const fakes::Event& event, Time) {
     switch (event.kind) {
         case fakes::EventKind::deliver: on_delivery(event); break;
         case fakes::EventKind::ack:

@@ -16,16 +16,16 @@
 #include <tuple>
 
 #include "engine/config/tunables.h"
+#include "sim/model/weather.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
 class BoundedMemory final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Weather::kWanted | fakes::EventKinds{fakes::EventKind::deliver, fakes::EventKind::ack, fakes::EventKind::nak,
-                                             fakes::EventKind::term, fakes::EventKind::node_down};
+        fakes::EventKinds{fakes::EventKind::deliver, fakes::EventKind::ack, fakes::EventKind::nak,
+                          fakes::EventKind::term, fakes::EventKind::node_down};
     /// `max_payload`: bytes of the largest message that NATS takes; 0: that is not judged, because nobody can tell how soon what the
     /// server has sent arrives. The tunables outlive it.
     BoundedMemory(Judge& judge, const engine::Tunables& tunables, std::uint64_t max_payload)
@@ -53,7 +53,7 @@ private:
     const std::uint64_t max_payload_;
     std::map<fakes::NodeId, InHand> in_hand_;
     std::uint64_t largest_ = 0;  // message that was delivered so far
-    Weather weather_;
+    const Weather& weather_ = jobs().weather();
     const Time& now_ = told_at();
 };
 

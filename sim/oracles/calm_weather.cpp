@@ -59,9 +59,7 @@ CalmWeather::Job& CalmWeather::at(std::string_view job) {
 }
 
 void CalmWeather::on_event(const fakes::Event& event, Time now) {
-    // First: that it breaks is a disturbance itself.
     if (event.kind == EventKind::connection_broken) judge_connection(event, now);
-    weather_.on_event(event, now);
     if (is_trouble(event)) ++troubles_;
     heartbeats_heard_.on_event(event, present(), now);
     judge_heartbeats(now);

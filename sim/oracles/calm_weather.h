@@ -39,10 +39,10 @@
 #include <utility>
 #include <vector>
 
+#include "sim/model/weather.h"
 #include "sim/oracles/heard_by_all.h"
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -130,7 +130,7 @@ private:
 
     const engine::Tunables& tunables_;
     const LostRecords& lost_ = jobs().lost();
-    Weather weather_;
+    const Weather& weather_ = jobs().weather();
     HeardByAll heartbeats_heard_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Hold, std::less<>> holds_;  // by lock

@@ -44,7 +44,6 @@ CancelTold::Job& CancelTold::at(std::string_view job) {
 
 void CancelTold::on_event(const fakes::Event& event, Time now) {
     judge_due(now);
-    weather_.on_event(event, now);
     switch (event.kind) {
         case EventKind::state: on_state(event, now); break;
         case EventKind::publish:

@@ -23,9 +23,9 @@
 #include <string>
 #include <string_view>
 
+#include "sim/model/weather.h"
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -87,7 +87,7 @@ private:
     /// From the end on, or from when the dispatch has arrived and its sender knows that it is stored.
     const engine::Duration soon_;
     const LostRecords& lost_ = jobs().lost();
-    Weather weather_;
+    const Weather& weather_ = jobs().weather();
     std::map<std::string, Job, std::less<>> jobs_;
     std::deque<Owed> owed_;             // by when it is due
     std::multimap<Time, Asked> asked_;  // likewise

@@ -60,7 +60,6 @@ std::string code_of(std::string_view entry) {
 }  // namespace
 
 void DeadLetterComplete::on_event(const fakes::Event& event, Time now) {
-    weather_.on_event(event, now);
     if (is_result_in_hand(event) && event.packet->job_result().status() == cap::JOB_STATUS_FAILED_RETRYABLE)
         retryable_.insert(event.packet->job_result().job_id());
     switch (event.kind) {

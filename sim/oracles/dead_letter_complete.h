@@ -22,18 +22,17 @@
 #include <string>
 
 #include "engine/config/tunables.h"
+#include "sim/model/weather.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
 class DeadLetterComplete final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Weather::kWanted | fakes::EventKinds{fakes::EventKind::read_back, fakes::EventKind::deliver,
-                                             fakes::EventKind::ack,       fakes::EventKind::nak,
-                                             fakes::EventKind::term,      fakes::EventKind::max_deliveries,
-                                             fakes::EventKind::stored,    fakes::EventKind::fault};
+        fakes::EventKinds{fakes::EventKind::read_back, fakes::EventKind::deliver, fakes::EventKind::ack,
+                          fakes::EventKind::nak,       fakes::EventKind::term,    fakes::EventKind::max_deliveries,
+                          fakes::EventKind::stored,    fakes::EventKind::fault};
     /// The tunables outlive the oracle.
     DeadLetterComplete(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "dead_letter_complete"; }
@@ -124,7 +123,7 @@ private:
     std::uint64_t may_repeat_ = 0;  // of what was told, because something disturbed the one before
     std::map<Message, Spent> spent_;
     bool lost_letters_ = false;
-    Weather weather_;
+    const Weather& weather_ = jobs().weather();
 };
 
 }  // namespace lockstep::sim

@@ -74,6 +74,7 @@ bool ForgedWorld::emit(const fakes::Event& told) {
     if (Model::kWanted.contains(event.kind)) judgement_.model().on_event(event, now_);
     for (const auto& oracle : oracles_)
         if (oracle->wants().events.contains(event.kind)) oracle->on_event(event, now_);
+    if (Weather::kWanted.contains(event.kind)) judgement_.model().weather().on_event(event, now_);
     return true;
 }
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/model/weather.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 

@@ -52,8 +52,6 @@ std::deque<std::string> states_in(const fakes::redis::List& events) {
 
 }  // namespace
 
-void IndexesAgree::on_event(const fakes::Event& event, Time now) { undisturbed_.on_event(event, now); }
-
 void IndexesAgree::command(fakes::NodeId, std::span<const std::string_view>, std::int64_t now_ms) {
     settle();
     now_ms_ = now_ms;
@@ -87,7 +85,7 @@ void IndexesAgree::check_forgotten(std::string_view index, const fakes::redis::S
         static_cast<std::int64_t>(listed.ranking().size()) / std::max<std::int64_t>(tunables_.reconciler_batch, 1);
     const engine::Duration ticks =
         (10 + 4 * pages) * std::max<engine::Duration>(tunables_.reconciler_interval, kLongInterval);
-    const auto calm = undisturbed_.lasts_for(now_);
+    const auto calm = weather_.lasts_for(now_);
     if (!calm || *calm < ticks) return;
     for (const auto& entry : listed.ranking()) {
         const auto gone = gone_.find(entry.member);

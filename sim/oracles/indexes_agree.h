@@ -19,16 +19,14 @@
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
-#include "sim/oracles/undisturbed.h"
 
 namespace lockstep::sim {
 
 class IndexesAgree final : public Oracle {
 public:
-    static constexpr fakes::EventKinds kWanted = Undisturbed::kWanted;
+    static constexpr fakes::EventKinds kWanted{};
     /// The tunables outlive the oracle.
     IndexesAgree(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
-    void on_event(const fakes::Event& event, Time now) override;
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
@@ -60,7 +58,7 @@ private:
     };
     const engine::Tunables& tunables_;
     const RecordedStates& recorded_ = jobs().states();
-    Undisturbed undisturbed_;
+    const Weather& weather_ = jobs().weather();
     std::vector<StruckOff> struck_off_;
     std::map<std::string, std::int64_t, std::less<>> gone_;  // jobs that are not known any more, and since when
     std::int64_t now_ms_ = 0;                                // by the clock of Redis

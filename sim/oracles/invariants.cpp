@@ -25,7 +25,6 @@
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/run_cancel_told.h"
-#include "sim/oracles/run_exclusion.h"
 #include "sim/oracles/run_progress.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
@@ -121,7 +120,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::delay_poller_interval), most(&T::delay_persist_min), most(&T::wf_scan_interval)}},
         {.name = "run_exclusion",
          .help = "one workflow run is advanced by one holder of its lock at a time",
-         .make = by_tunables<RunExclusion>,
+         .rules = rules::run_exclusion,
          .reads = {exactly(&T::wf_on_redis_error), exactly(&T::wf_on_contention)}},
         {.name = "run_progress",
          .help = "a workflow run ends or waits for a human, by the rules, and nothing of it is undone or lost",

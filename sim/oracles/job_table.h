@@ -21,9 +21,10 @@ class Judge;
 class JobTable final : public fakes::redis::KeyspaceObserver {
 public:
     /// The judge says which event is the present one. It and the model outlive the table.
-    JobTable(Judge& judge, const Model& model) : judge_(judge), lost_(model) {}
+    JobTable(Judge& judge, const Model& model) : judge_(judge), model_(model), lost_(model) {}
 
     [[nodiscard]] const RecordedStates& states() const { return states_; }
+    [[nodiscard]] const Weather& weather() const { return model_.weather(); }
     [[nodiscard]] const LostRecords& lost() const { return lost_; }
     [[nodiscard]] const SentOut& sent() const { return sent_; }
     [[nodiscard]] const RequestReader& requests() const { return requests_; }
@@ -42,6 +43,7 @@ private:
     [[nodiscard]] EventNumber upcoming() const;
 
     Judge& judge_;
+    const Model& model_;
     RecordedStates states_;
     LostRecords lost_;
     SentOut sent_{states_};

@@ -46,7 +46,6 @@ void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     watch_ending(event);
     watch_hands(event);
     calm_.on_event(event, now);
-    weather_.on_event(event, now);
     if (event.kind == fakes::EventKind::fault && event.name == "clock_jump") clocks_jumped_ = true;
     watch_answers(event);
     watch_release(event);

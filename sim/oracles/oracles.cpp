@@ -24,6 +24,11 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
 void add_rules(Judgement& judgement, TunablesInForce& tunables, std::span<const std::string_view> only) {
     judgement.model().set_answers_good_for(
         spec::by_the_slowest_clock(tunables.most_of(&engine::Tunables::policy_answer_max_age)));
+    const auto is_local = [&tunables](std::string engine::Tunables::* mode) {
+        return tunables.least_of(mode) == "local";
+    };
+    judgement.model().set_runs_go_unlocked(is_local(&engine::Tunables::wf_on_redis_error) ||
+                                           is_local(&engine::Tunables::wf_on_contention));
     for (const Invariant& invariant : invariants()) {
         if (invariant.rules == nullptr) continue;
         if (!only.empty() && std::ranges::find(only, invariant.name) == only.end()) continue;

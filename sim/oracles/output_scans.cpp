@@ -31,7 +31,6 @@ constexpr Duration surely(Duration duration) { return duration - duration / 16; 
 }  // namespace
 
 std::string OutputScans::on_event(const fakes::Event& event, Time now) {
-    weather_.on_event(event, now);
     if (event.kind == EventKind::lock_acquired && !event.job.empty())
         under_lock_[std::string(event.job)].insert(event.node);
     if (event.kind == EventKind::node_down) {

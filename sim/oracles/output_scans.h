@@ -17,18 +17,18 @@
 #include <string_view>
 
 #include "engine/config/tunables.h"
+#include "sim/model/weather.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
 class OutputScans {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Weather::kWanted |
         fakes::EventKinds{fakes::EventKind::lock_acquired, fakes::EventKind::node_down, fakes::EventKind::output_check};
-    /// The tunables and the time, which goes on, outlive it.
-    OutputScans(const engine::Tunables& tunables, const Time& now) : tunables_(tunables), now_(now) {}
+    /// The tunables, the time, which goes on, and the weather outlive it.
+    OutputScans(const engine::Tunables& tunables, const Time& now, const Weather& weather)
+        : tunables_(tunables), weather_(weather), now_(now) {}
 
     /// What is wrong with what this event tells; empty: nothing.
     [[nodiscard]] std::string on_event(const fakes::Event& event, Time now);
@@ -56,7 +56,7 @@ private:
     void change(std::string_view job);
 
     const engine::Tunables& tunables_;
-    Weather weather_;
+    const Weather& weather_;
     std::map<std::string, Scan, std::less<>> scans_;  // of jobs whose output is still to be scanned
     std::set<std::string, std::less<>> listed_;       // jobs in the list of those that are due
     /// Who has had a job's lock and has not asked about its output since. Until then it asks about a result, however long ago it lost the

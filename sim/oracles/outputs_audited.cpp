@@ -28,8 +28,7 @@ constexpr engine::Duration kSoon = 5s;
 
 }  // namespace
 
-void OutputsAudited::on_event(const fakes::Event& event, Time now) {
-    weather_.on_event(event, now);
+void OutputsAudited::on_event(const fakes::Event& event, Time) {
     if (event.kind == EventKind::core_publish && event.when == When::before &&
         event.subject == engine::wire::kSubjectAuditOutputPolicy)
         on_audit(event);

@@ -13,16 +13,16 @@
 #include <set>
 #include <string>
 
+#include "sim/model/weather.h"
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
 class OutputsAudited final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Weather::kWanted | fakes::EventKinds{fakes::EventKind::core_publish, fakes::EventKind::stored};
+        fakes::EventKinds{fakes::EventKind::core_publish, fakes::EventKind::stored};
     using Oracle::Oracle;
     [[nodiscard]] std::string_view invariant() const override { return "outputs_audited"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -49,7 +49,7 @@ private:
         letters_;                                  // jobs whose withheld output the stream of letters has been told of
     std::set<std::string, std::less<>> withheld_;  // jobs of which an event said so
     std::set<std::string, std::less<>> passed_;    // likewise
-    Weather weather_;
+    const Weather& weather_ = jobs().weather();
     const Time& now_ = told_at();
     const LostRecords& lost_ = jobs().lost();
     std::set<std::string, std::less<>> untold_;  // jobs whose dead letter is lost

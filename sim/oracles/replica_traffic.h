@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/model/weather.h"
 #include "sim/oracles/heard_workers.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 

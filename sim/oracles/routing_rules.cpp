@@ -279,7 +279,14 @@ void RoutingRules::zset_set(fakes::NodeId, std::string_view key, std::string_vie
 }
 
 void RoutingRules::zset_removed(fakes::NodeId, std::string_view key, std::string_view member, double) {
-    if (is_of_waiting(key)) waiting_[{std::string(key), std::string(member)}] = upcoming();
+    if (!is_of_waiting(key)) return;
+    waiting_[{std::string(key), std::string(member)}] = upcoming();
+    if (waiting_.size() < 2 * waiting_kept_) return;
+    // What was over before any choice that is still to be made began is asked for by none.
+    EventNumber oldest = present();
+    for (const auto& [place, handling] : handlings_) oldest = std::min(oldest, handling.since);
+    std::erase_if(waiting_, [oldest](const auto& place) { return place.second < oldest; });
+    waiting_kept_ = std::max(kWaitingKept, waiting_.size());
 }
 
 void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,

@@ -136,7 +136,9 @@ private:
     std::map<Place, Time> full_;                  // replica and worker: when the store last refused it
     std::map<Place, std::string> refused_;        // which worker the store has refused a job since its lock was taken
     std::map<std::pair<std::string, std::string>, EventNumber> waiting_;  // key and member, until when it held it
-    std::optional<Place> chosen_again_;  // the job whose choice the present command repeats
+    static constexpr std::size_t kWaitingKept = 64;
+    std::size_t waiting_kept_ = kWaitingKept;  // after it was pruned last
+    std::optional<Place> chosen_again_;        // the job whose choice the present command repeats
     Time now_{};
 };
 

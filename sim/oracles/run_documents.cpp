@@ -113,13 +113,6 @@ std::int64_t children_at_work(const std::string& parent, const json& step, const
 
 }  // namespace
 
-std::string_view run_of_document_key(std::string_view key) {
-    constexpr std::string_view kPrefix = "wf:run:";
-    if (!key.starts_with(kPrefix)) return {};
-    key.remove_prefix(kPrefix.size());
-    return key.starts_with("timeline:") || key.starts_with("idempotency:") ? std::string_view{} : key;
-}
-
 std::string_view run_of_job(std::string_view job) {
     const std::size_t colon = job.find(':');
     const std::size_t at = job.rfind('@');

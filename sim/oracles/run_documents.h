@@ -13,8 +13,6 @@
 
 namespace lockstep::sim {
 
-/// The run whose document stands under a key; empty for a key of another kind.
-[[nodiscard]] std::string_view run_of_document_key(std::string_view key);
 /// The run of one of its jobs, `<run>:<step>@<attempt>`; empty for the id of another job.
 [[nodiscard]] std::string_view run_of_job(std::string_view job);
 

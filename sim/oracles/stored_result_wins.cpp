@@ -46,7 +46,6 @@ bool ends_work(cap::JobStatus status) {
 }  // namespace
 
 void StoredResultWins::on_event(const fakes::Event& event, Time now) {
-    undisturbed_.on_event(event, now);
     switch (event.kind) {
         case EventKind::redis:
             if (is_tick_lock(event.key)) follow_tick(event, now);
@@ -156,7 +155,7 @@ void StoredResultWins::on_departure(fakes::NodeId client, std::string_view job, 
         return;
     }
     if (kCallsBeforeTheFirst * slowest_answer() > 2 * tunables_.reconciler_interval) return;
-    const auto calm = undisturbed_.lasts_for(now_);
+    const auto calm = weather_.lasts_for(now_);
     if (by_itself && unheard != nullptr && calm && *calm > overdue + tunables_.job_lock_ttl &&
         may_be_taken_from_the_stream(job, unheard->second)) {
         violated(client, job,
@@ -237,7 +236,7 @@ Duration StoredResultWins::time_for_all() const {
 }
 
 bool StoredResultWins::surely_calm() const {
-    const auto calm = undisturbed_.lasts_for(now_);
+    const auto calm = weather_.lasts_for(now_);
     return calm && now_ - *calm < Time{kTolerance};
 }
 

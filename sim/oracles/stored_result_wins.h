@@ -25,18 +25,17 @@
 
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/unasked_ends.h"
-#include "sim/oracles/undisturbed.h"
 
 namespace lockstep::sim {
 
 class StoredResultWins final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Undisturbed::kWanted | fakes::EventKinds{fakes::EventKind::redis,   fakes::EventKind::connection_broken,
-                                                 fakes::EventKind::fault,   fakes::EventKind::read_back,
-                                                 fakes::EventKind::deliver, fakes::EventKind::stored,
-                                                 fakes::EventKind::state,   fakes::EventKind::ack,
-                                                 fakes::EventKind::term};
+        fakes::EventKinds{fakes::EventKind::redis,   fakes::EventKind::connection_broken,
+                          fakes::EventKind::fault,   fakes::EventKind::read_back,
+                          fakes::EventKind::deliver, fakes::EventKind::stored,
+                          fakes::EventKind::state,   fakes::EventKind::ack,
+                          fakes::EventKind::term};
     /// The tunables outlive the oracle. `timeouts`: as timeouts.yaml, in JSON; may be empty.
     StoredResultWins(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
         : Oracle(judge), tunables_(tunables), ends_(tunables, timeouts) {}
@@ -96,7 +95,7 @@ private:
 
     const engine::Tunables& tunables_;
     UnaskedEnds ends_;
-    Undisturbed undisturbed_;
+    const Weather& weather_ = jobs().weather();
     const Time& now_ = told_at();
     std::map<std::uint64_t, Result> unheard_;                  // by sequence in the one stream that carries results
     std::map<std::string, Time, std::less<>> named_;           // jobs that a stored result is about, and since when

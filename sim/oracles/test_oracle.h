@@ -33,6 +33,7 @@ public:
         told_at_ = now;
         if (event.kind == fakes::EventKind::fault) judgement.model().on_event(event, now);
         if (Watching::kWanted.contains(event.kind)) oracle.on_event(event, now);
+        if (Weather::kWanted.contains(event.kind)) judgement.model().weather().on_event(event, now);
     }
 
     using Change = fakes::redis::KeyspaceObserver;

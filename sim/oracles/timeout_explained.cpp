@@ -50,7 +50,6 @@ TimeoutExplained::TimeoutExplained(Judge& judge, const engine::Tunables& tunable
 void TimeoutExplained::on_event(const fakes::Event& event, Time now) {
     // First: what goes wrong from now on has not disturbed what was due before.
     judge_due(now);
-    weather_.on_event(event, now);
     note_trouble(event, now);
     switch (event.kind) {
         case EventKind::state: on_state(event, now); break;

@@ -30,9 +30,9 @@
 #include <string>
 #include <string_view>
 
+#include "sim/model/weather.h"
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/weather.h"
 
 namespace lockstep::sim {
 
@@ -100,7 +100,7 @@ private:
     const engine::Duration on_the_way_;  // the longest time from DISPATCHED to RUNNING
     const engine::Duration between_tries_;
     const LostRecords& lost_ = jobs().lost();
-    Weather weather_;
+    const Weather& weather_ = jobs().weather();
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Announced, std::less<>> workers_;  // by their own heartbeats
     std::map<std::uint64_t, std::string> submissions_;       // delivered and not settled: whose, by sequence

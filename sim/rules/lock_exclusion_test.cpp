@@ -32,12 +32,6 @@ protected:
         lock(EventKind::lock_acquired, node, node, kJobLock, token);
     }
     void state(NodeId node, std::string_view to) { set_field("J", "state", to, node); }
-    template <class Doing>
-    void by_command(NodeId node, std::vector<std::string_view> words, Doing doing) {
-        keys.tell_command(node, words, 0);
-        doing();
-        keys.tell_command(node, {}, 0);
-    }
     /// By a command that names this token, or none.
     void state_by(NodeId node, std::string_view token, std::string_view to) {
         by_command(node, {"EVALSHA", "sha1", "2", kJobLock, "job:meta:J", "J", token}, [&] { state(node, to); });

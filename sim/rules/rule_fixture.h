@@ -46,6 +46,14 @@ protected:
         auto* hash = keys.find(key);
         keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(key), field, value);
     }
+    /// What `doing` does is one command with these words.
+    template <class Doing>
+    void by_command(fakes::NodeId node, std::vector<std::string_view> words, Doing doing) {
+        keys.act_for(node);
+        keys.tell_command(node, words, 0);
+        doing();
+        keys.tell_command(node, {}, 0);
+    }
     /// The hash and the state key.
     void move(const std::string& job, const std::string& state) {
         set_field(job, "state", state);
@@ -57,7 +65,7 @@ protected:
         evict("job:state:" + job);
     }
     [[nodiscard]] std::uint64_t times_exercised() const { return judgement_.standings().front().exercised; }
-    [[nodiscard]] const Model& model() { return judgement_.model(); }
+    [[nodiscard]] Model& model() { return judgement_.model(); }
 
     engine::Tunables tunables;
     fakes::redis::Keyspace keys;

@@ -17,6 +17,7 @@ void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
 void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);
 void policy_marks_own(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
+void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 

@@ -209,6 +209,7 @@ void Run::observe() {
         trace.add_observer(*oracle, oracle->wants().events);
         cluster_.redis().add_observer(*oracle, oracle->wants().changes);
     }
+    trace.add_observer(judgement_.model().weather(), Weather::kWanted);
     trace.add_observer(judged_jobs_.told_to_all());
 }
 

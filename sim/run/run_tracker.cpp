@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fakes/redis/keyspace.h"
+#include "sim/model/job_keys.h"
 #include "sim/oracles/run_documents.h"
 
 namespace lockstep::sim {

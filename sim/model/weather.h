@@ -1,4 +1,5 @@
-// Who is disturbed, and since when not: for promises that hold while nothing is wrong with those whom they concern.
+// Who is disturbed, and since when not: for promises that hold while nothing is wrong with those whom they concern. It is told of an
+// event after all who judge: they find the weather as it was until then.
 //
 // 1. A replica is disturbed while it is down, frozen, stopping or with a clock that goes wrong, when a connection of its breaks,
 //    and when one of its calls gets no answer in time: servers that are too slow for the settings disturb whoever asks them.
@@ -10,18 +11,18 @@
 
 #include <chrono>
 #include <cstddef>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "fakes/event.h"
-#include "sim/world/virtual_time.h"
+#include "sim/world/trace.h"
 
 namespace lockstep::sim {
 
 /// Earlier than anything in a run, and far enough from the end of Time that spans can be taken from it and to it.
 inline constexpr Time kBeforeAll{-std::chrono::hours{24 * 365 * 100}};
 
-class Weather {
+class Weather final : public EventObserver {
 public:
     static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::redis,
                                                                    fakes::EventKind::publish,
@@ -35,7 +36,7 @@ public:
                                                                    fakes::EventKind::slow_consumer,
                                                                    fakes::EventKind::connection_broken,
                                                                    fakes::EventKind::heartbeat};
-    void on_event(const fakes::Event& event, Time now);
+    void on_event(const fakes::Event& event, Time now) override;
 
     /// Whether nothing has disturbed this node since then, that instant included, nor does now.
     [[nodiscard]] bool clear_at(fakes::NodeId node, Time since) const;
@@ -47,6 +48,9 @@ public:
     [[nodiscard]] bool clear_everywhere(Time since) const;
     /// Whether the node has been asked to end, and has not started again.
     [[nodiscard]] bool stopping(fakes::NodeId node) const;
+    /// For how long nothing has disturbed the cluster at all, workers included: what a promise about recovery counts from. Nothing
+    /// while a fault goes on, Redis or NATS is down or frozen, or no replica that has ticked is up.
+    [[nodiscard]] std::optional<engine::Duration> lasts_for(Time now) const;
 
 private:
     struct Place {
@@ -55,6 +59,7 @@ private:
         bool away = false;
         bool stopping = false;
         bool worker = false;
+        bool ticks = false;  // it has asked for a tick lock
 
         [[nodiscard]] bool clear(Time since) const { return lasting == 0 && !away && !stopping && trouble < since; }
     };
@@ -67,6 +72,8 @@ private:
     std::vector<Place> nodes_;  // by number
     Place links_;
     Place slow_links_;
+    Time disturbed_{};  // anything, last
+    int lasting_ = 0;   // faults of any kind that have begun and not ended
 };
 
 }  // namespace lockstep::sim

@@ -1,7 +1,8 @@
-#include "sim/oracles/weather.h"
+#include "sim/model/weather.h"
 
 #include <algorithm>
 
+#include "sim/model/job_keys.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/topology.h"
 
@@ -29,23 +30,30 @@ NodeId server_of(std::string_view fault) {
 void Weather::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::redis:
+            if (is_tick_lock(event.key)) at(event.node).ticks = true;
+            [[fallthrough]];
         case EventKind::publish:
         case EventKind::core_publish:
         case EventKind::kernel_check: on_answer(event, now); break;
-        case EventKind::fault: on_fault(event, now); break;
+        case EventKind::fault:
+            disturbed_ = now;
+            on_fault(event, now);
+            break;
         case EventKind::node_down:
         case EventKind::paused:
+            disturbed_ = now;
             at(event.node).away = true;
             at(event.node).trouble = now;
             break;
         case EventKind::node_up:
         case EventKind::resumed:
+            disturbed_ = now;
             at(event.node).away = false;
             if (event.kind == EventKind::node_up) at(event.node).stopping = false;
             at(event.node).trouble = now;
             break;
-        case EventKind::slow_consumer:
-        case EventKind::connection_broken: on_broken_connection(event, now); break;
+        case EventKind::connection_broken: disturbed_ = now; [[fallthrough]];
+        case EventKind::slow_consumer: on_broken_connection(event, now); break;
         case EventKind::heartbeat: at(event.node).worker = true; break;
         default: break;
     }
@@ -59,13 +67,15 @@ void Weather::on_answer(const fakes::Event& event, Time now) {
 }
 
 void Weather::on_fault(const fakes::Event& event, Time now) {
+    const int lasting = end_of_fault(event.name) != FaultEnd::told ? 0 : event.from == "begin" ? 1 : -1;
+    lasting_ += lasting;
     // The work of workers and the judging of outputs are no part of a job's way to its worker.
     if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) return;
     const NodeId whose = event.node.valid() ? event.node : server_of(event.name);
     Place& place = event.name == kSlowLink ? slow_links_ : whose.valid() ? at(whose) : links_;
     place.trouble = now;
     if (event.name == "stop" && event.from == "begin") place.stopping = true;
-    if (end_of_fault(event.name) == FaultEnd::told) place.lasting += event.from == "begin" ? 1 : -1;
+    place.lasting += lasting;
 }
 
 void Weather::on_broken_connection(const fakes::Event& event, Time now) {
@@ -97,6 +107,16 @@ bool Weather::clear_but_slow_for(NodeId replica, Time since) const {
 bool Weather::stopping(NodeId node) const {
     const auto number = static_cast<std::size_t>(node.value);
     return node.valid() && number < nodes_.size() && nodes_[number].stopping;
+}
+
+std::optional<engine::Duration> Weather::lasts_for(Time now) const {
+    const auto is_away = [this](NodeId node) {
+        const auto number = static_cast<std::size_t>(node.value);
+        return number < nodes_.size() && nodes_[number].away;
+    };
+    const bool ticks = std::ranges::any_of(nodes_, [](const Place& node) { return node.ticks && !node.away; });
+    if (lasting_ > 0 || !ticks || is_away(Topology::kRedis) || is_away(Topology::kNats)) return std::nullopt;
+    return now - disturbed_;
 }
 
 bool Weather::clear_everywhere(Time since) const {

@@ -1,5 +1,5 @@
 // Whom a disturbance excuses, and for how long.
-#include "sim/oracles/weather.h"
+#include "sim/model/weather.h"
 
 #include <gtest/gtest.h>
 
