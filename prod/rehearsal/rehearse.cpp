@@ -302,6 +302,7 @@ void Rehearsal::judge() {
     const bool judge_rest = result_.violations.empty();
     judgement_.model().flush();
     const sim::RestView view{witness_.mirror().keyspace(), is_quiet, 0};
+    if (judge_rest) judgement_.model().at_rest(view.redis, is_quiet);
     for (const sim::Standing& standing : judgement_.standings())
         if (judged(standing.invariant) && !standing.is_on_trial)
             result_.exercised.emplace(standing.invariant, standing.exercised);

@@ -4,8 +4,11 @@ namespace lockstep::sim {
 
 class Judgement::Opinion final : public Verdict {
 public:
-    Opinion(Findings& findings, Standing& standing, const Observed& observed)
-        : findings_(findings), standing_(standing), observed_(observed) {}
+    Opinion(Judgement& judgement, Standing& standing, const Observed& observed)
+        : judgement_(judgement), standing_(standing), observed_(observed) {}
+    void expect_by(Time due, Judging judge) override {
+        judgement_.owed_.emplace(due, Obligation{&standing_, observed_, std::move(judge)});
+    }
 
 private:
     [[nodiscard]] std::string_view job() const { return observed_.job == nullptr ? "" : observed_.job->name; }
@@ -19,7 +22,8 @@ private:
         findings_.violated_at(observed_.event, standing_.invariant, observed_.node, job(), std::move(detail), because);
     }
 
-    Findings& findings_;
+    Judgement& judgement_;
+    Findings& findings_ = judgement_.findings_;
     Standing& standing_;
     const Observed& observed_;
 };
@@ -36,11 +40,20 @@ void Judgement::on_facts(std::span<const Fact> facts) {
         std::visit(
             [this]<class Happened>(const Happened& happened) {
                 for (const auto& [standing, rule] : rules_.of<Happened>()) {
-                    Opinion opinion(findings_, *standing, happened);
+                    Opinion opinion(*this, *standing, happened);
                     rule(happened, model_, opinion);
                 }
             },
             fact);
+    }
+}
+
+void Judgement::on_time(Time now) {
+    while (!owed_.empty() && owed_.begin()->first <= now) {
+        Obligation due = std::move(owed_.extract(owed_.begin()).mapped());
+        due.about.event = findings_.present();
+        Opinion opinion(*this, *due.standing, due.about);
+        due.judge(model_, opinion);
     }
 }
 

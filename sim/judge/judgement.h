@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -24,12 +25,19 @@ public:
 
 private:
     class Opinion;
+    struct Obligation {
+        Standing* standing;
+        Observed about;
+        Verdict::Judging judge;
+    };
     void on_facts(std::span<const Fact> facts) override;
+    void on_time(Time now) override;
 
     Findings& findings_;
     Model model_;
     std::deque<Standing> standings_;
     Rules rules_;
+    std::multimap<Time, Obligation> owed_;  // by when they are due
 };
 
 }  // namespace lockstep::sim

@@ -50,6 +50,11 @@ public:
         if (!holds) violated(because, fmt::format(message, std::forward<Arguments>(arguments)...));
     }
 
+    using Judging = std::function<void(const Model&, Verdict&)>;
+    /// What is to have happened by then, about the job and by the node of the fact. It is judged once: before anything that comes at
+    /// `due` or later, or when all is quiet.
+    virtual void expect_by(Time due, Judging judge) = 0;
+
 protected:
     virtual void count_exercised() = 0;
     virtual void violated(EventNumber because, std::string detail) = 0;

@@ -14,6 +14,10 @@
 #include "sim/model/run_turns.h"
 #include "sim/model/tick_locks.h"
 
+namespace lockstep::fakes::redis {
+class Keyspace;
+}
+
 namespace lockstep::sim {
 
 struct Observed {
@@ -143,6 +147,30 @@ struct MarksCarried : Observed {
     bool about_output = false;
 };
 
+/// Output policy answered the latest question about the output of a job.
+struct OutputAnswered : Observed {};
+
+/// What became of the output of a job was told on sys.audit.output_policy. `job` is null: it names none.
+struct OutputTold : Observed {
+    std::string step;
+    bool denied = false;
+};
+
+/// A dispatch reached a worker, or its sender learnt that it would, after the job had ended. `node`: the sender.
+struct SentTooLate : Observed {};
+
+/// A scheduler told the worker of a job to leave off.
+struct CalledOff : Observed {};
+
+/// A scheduler heard that a job is to be cancelled, which is known and has not ended.
+struct AskedToCancel : Observed {};
+
+/// The run is over: told once of each job.
+struct AtRest : Observed {
+    const fakes::redis::Keyspace* redis = nullptr;
+    bool quiet = false;  // nothing is left to happen; else its time ran out
+};
+
 /// The compensation of a step was recorded. `job`: the job that it undoes.
 struct CompensationRecorded : Observed {
     bool carries_marks = false;
@@ -150,6 +178,7 @@ struct CompensationRecorded : Observed {
 
 using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
                           HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
-                          Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded>;
+                          Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
+                          OutputTold, SentTooLate, CalledOff, AskedToCancel, AtRest>;
 
 }  // namespace lockstep::sim

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/model/calling_off.h"
 #include "sim/model/human_word.h"
 #include "sim/model/job_lock.h"
 #include "sim/model/loss.h"
+#include "sim/model/output_word.h"
 #include "sim/model/policy_marks.h"
 #include "sim/model/policy_word.h"
 #include "sim/model/results.h"
@@ -75,6 +77,8 @@ struct Job {
     PolicyWord policy;
     HumanWord human;
     PolicyMarks marks;
+    OutputWord output;
+    CallingOff calling_off;
     bool input_unread = false;  // its hash says that it went on without its input
 
     /// What every reader of the two takes for the state (redis-schema.md 3.1).

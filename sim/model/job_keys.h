@@ -59,6 +59,11 @@ struct ProcessedMark {
     return mark;
 }
 
+/// The key of an output that has been redacted (wire.md 7.2).
+[[nodiscard]] constexpr bool is_redacted_output(std::string_view key) {
+    return key.find(":redacted:") != std::string_view::npos;
+}
+
 /// Whether Redis itself has cut off the end of a string, as the fault redis.corrupt does: nobody else writes without a client.
 [[nodiscard]] inline bool is_cut(fakes::NodeId client, const std::string* before, std::string_view after) {
     return !client.valid() && before != nullptr && after.size() < before->size();

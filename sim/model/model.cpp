@@ -93,15 +93,10 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
 
 // The keyspace ---------------------------------------------------------------------------------------------------------------
 
-template <class Change>
-void Model::recount(Job& job, Change change) {
-    const auto count = [&job](int by) {
-        if (counts_as_active(job)) job.tenant->active += by;
-        if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
-    };
-    count(-1);
-    change();
-    count(+1);
+void Model::count(const Job& job, int by) {
+    if (counts_as_active(job)) job.tenant->active += by;
+    if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
+    if (job.output.unrecorded) outputs_unrecorded_ += by;
 }
 
 void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
@@ -117,7 +112,11 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     fact.lock = {lock.use_by(command_), lock.holder, lock.is_known, !lock.former.empty(), lock.changed};
     fact.tenant_activated = job.tenant->last_activated;
     note(fact, client, &job, clock_.present());
-    recount(job, [&] { job.in_hash = fact.to; });
+    recount(job, [&] {
+        job.in_hash = fact.to;
+        job.output.entered(fact.to);
+    });
+    job.calling_off.state = fact.to;
     if (is_active(fact.to) && !is_active(from)) job.tenant->last_activated = clock_.present();
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
@@ -182,6 +181,9 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         PolicyMarks& marks = job_of_hash_key(key).marks;
         if (marks.any())
             if (const auto constraints = wire::from_json<cap::PolicyConstraints>(after)) marks.told(*constraints);
+    } else if (field == "output_safety") {
+        job_of_hash_key(key).output.recorded = {
+            client, {upcoming(), clock_.told_at()}, read_output_record(std::string(after))};
     } else if (field == "approval_job_hash") {
         if (client == Topology::kOperator) job_of_hash_key(key).human.recorded(clock_.present());
     } else if (field == "ls_input_unread") {
@@ -220,6 +222,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
                 stored.marks.submitted(*request, upcoming());
     }
     run_turns_.string_set(client, key, after);
+    if (is_redacted_output(key)) redacted_outputs_.emplace(key);
     if (key == kSettingsKey) fail_mode_opened_ |= opens_input_policy(after);
     const auto name = job_of_state_key(key);
     if (!name) return;
@@ -246,6 +249,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     run_turns_.key_removed(key);
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
+    if (evicted) lose_letters(key, last);
     const auto tear = [this](std::string_view name) {
         Job& torn = job(name);
         torn.lost.of_single_keys = true;
@@ -266,6 +270,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         name_worker(lost, 0, upcoming());
         lost.results.hash_lost();
         lost.human.hash_lost();
+        lost.calling_off.begin_anew();
     }
     look_whether_out(lost, upcoming());
     // A record whose time is over is not lost: each message about the job that is still to come must know that it ended. Once data
@@ -308,6 +313,10 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         job.lock.is_known = false;
         job.policy.data_lost();
         job.human.data_lost(job.in_hash);
+        if (job.lost.any()) job.calling_off.begin_anew();
+        const bool withheld = job.output.recorded && job.output.recorded->record.withholds();
+        if (withheld && now.find(std::string(kLetterPrefix) + std::string(job.name)) == nullptr)
+            job.output.letter_lost = true;
         if (!is_final(job.state())) job.end = {};
     }
 }
@@ -315,6 +324,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
 // Events ---------------------------------------------------------------------------------------------------------------------
 
 void Model::on_event(const Event& event, Time now) {
+    listener_.on_time(now);
     if (page_) on_page();
     if (event.when == When::before && !event.job.empty() && event.node.valid()) {
         Job& job = job_of(event);
@@ -329,13 +339,19 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::lock_released:
         case EventKind::lock_renewed:
         case EventKind::lock_expired: on_lock(event, now); break;
-        case EventKind::publish: on_publish(event, now); break;
+        case EventKind::publish:
+            on_publish(event, now);
+            on_dispatch(event, now);
+            break;
+        case EventKind::core_publish: on_announcement(event, now); break;
         case EventKind::core_deliver:
             // On real servers only the job of a message that has arrived is known.
             if (is_worker_subject(event.subject) && (event.packet != nullptr || !event.job.empty()))
                 note(Arrived{.subject = std::string(event.subject), .message_id = std::string(event.message_id)},
                      event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
             on_sign_of_life(event, now);
+            on_dispatch(event, now);
+            on_cancel_heard(event);
             break;
         case EventKind::kernel_check: on_policy(event, now); break;
         case EventKind::output_check: on_output_question(event); break;
@@ -347,8 +363,10 @@ void Model::on_event(const Event& event, Time now) {
                 note(DispatchStored{.message_id = std::string(event.message_id), .sequence = event.sequence},
                      event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
             on_result(event, now);
+            on_letter_told(event);
             break;
-        case EventKind::deliver:
+        case EventKind::deliver: on_result(event, now); [[fallthrough]];
+        case EventKind::read_back: on_result_in_hand(event); break;
         case EventKind::ack:
         case EventKind::nak:
         case EventKind::term: on_result(event, now); break;
@@ -472,14 +490,6 @@ void Model::note_marks(const Event& event, Job& job, std::vector<ForeignMark> ma
     fact.marks = std::move(marks);
 }
 
-void Model::on_output_question(const Event& event) {
-    if (event.when != When::before || event.job.empty()) return;
-    Job& job = job_of(event);
-    cap_output::OutputCheckRequest question;
-    if (job.marks.any() && question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
-        note_marks(event, job, job.marks.foreign_of(question));
-}
-
 void Model::on_policy(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
@@ -526,6 +536,7 @@ void Model::on_node_down(fakes::NodeId node) {
         job.results.node_down(node);
         job.reads.node_down(node);
         job.policy.node_down(node);
+        recount(job, [&] { job.output.node_down(node); });
     }
     const auto place = static_cast<std::size_t>(node.value);
     if (node.valid() && place < workers_.size()) workers_[place].clear();

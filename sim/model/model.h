@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,33 +31,21 @@ public:
     virtual ~FactListener() = default;
     /// Valid during the call.
     virtual void on_facts(std::span<const Fact> facts) = 0;
+    /// An event of this time is about to be told of; Time::max(): none is any more.
+    virtual void on_time(Time /*now*/) {}
 };
 
 class Model final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
-    static constexpr fakes::EventKinds kWanted{fakes::EventKind::publish,
-                                               fakes::EventKind::ack,
-                                               fakes::EventKind::nak,
-                                               fakes::EventKind::term,
-                                               fakes::EventKind::redis,
-                                               fakes::EventKind::kernel_check,
-                                               fakes::EventKind::stored,
-                                               fakes::EventKind::deliver,
-                                               fakes::EventKind::core_deliver,
-                                               fakes::EventKind::lock_acquired,
-                                               fakes::EventKind::lock_released,
-                                               fakes::EventKind::lock_renewed,
-                                               fakes::EventKind::lock_expired,
-                                               fakes::EventKind::node_down,
-                                               fakes::EventKind::fault,
-                                               fakes::EventKind::core_publish,
-                                               fakes::EventKind::in_progress,
-                                               fakes::EventKind::output_check,
-                                               fakes::EventKind::submit,
-                                               fakes::EventKind::cancel,
-                                               fakes::EventKind::approve,
-                                               fakes::EventKind::paused,
-                                               fakes::EventKind::connection_broken};
+    static constexpr fakes::EventKinds kWanted{
+        fakes::EventKind::publish,      fakes::EventKind::ack,           fakes::EventKind::nak,
+        fakes::EventKind::term,         fakes::EventKind::redis,         fakes::EventKind::kernel_check,
+        fakes::EventKind::stored,       fakes::EventKind::deliver,       fakes::EventKind::read_back,
+        fakes::EventKind::core_deliver, fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
+        fakes::EventKind::lock_renewed, fakes::EventKind::lock_expired,  fakes::EventKind::node_down,
+        fakes::EventKind::fault,        fakes::EventKind::core_publish,  fakes::EventKind::in_progress,
+        fakes::EventKind::output_check, fakes::EventKind::submit,        fakes::EventKind::cancel,
+        fakes::EventKind::approve,      fakes::EventKind::paused,        fakes::EventKind::connection_broken};
 
     /// Both outlive the model.
     Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
@@ -89,6 +78,10 @@ public:
     /// By the settings that Redis has or had, input policy fails open.
     [[nodiscard]] bool fail_mode_opened() const { return fail_mode_opened_; }
 
+    /// A replica has still to record what was said against an output: the run must not end before.
+    [[nodiscard]] bool waits() const { return outputs_unrecorded_ > 0; }
+    /// A redacted output has been stored there.
+    [[nodiscard]] bool has_redacted_output(std::string_view key) const { return redacted_outputs_.contains(key); }
     [[nodiscard]] bool runs_go_unlocked() const { return run_turns_.go_unlocked; }
     /// To be told of what it wants after all who judge.
     [[nodiscard]] Weather& weather() { return weather_; }
@@ -100,6 +93,8 @@ public:
     void set_runs_go_unlocked(bool set) { run_turns_.go_unlocked = set; }
     /// Delivers what is still to be delivered, where the end of the last command is not told.
     void flush();
+    /// The run is over, and this is what Redis has. `quiet`: nothing is left to happen.
+    void at_rest(const fakes::redis::Keyspace& redis, bool quiet);
 
     void on_event(const fakes::Event& event, Time now) override;
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
@@ -121,11 +116,21 @@ public:
 private:
     Job& job(std::string_view name);
     Job& job_of(const fakes::Event& event);
+    /// Null: it was never named.
+    [[nodiscard]] Job* known_job(std::string_view name) {
+        const NameNumbers::Number number = job_names_.find(name);
+        return number == 0 ? nullptr : &jobs_[number - 1];
+    }
     /// By job:meta:<job>; remembers the last one, since a script writes many fields of one hash.
     Job& job_of_hash_key(std::string_view key);
     Tenant& tenant(std::string_view name);
     template <class Change>
-    void recount(Job& job, Change change);
+    void recount(Job& job, Change change) {
+        count(job, -1);
+        change();
+        count(job, +1);
+    }
+    void count(const Job& job, int by);
     [[nodiscard]] static bool counts_as_active(const Job& job) { return !job.is_torn && is_active(job.state()); }
     void enter(fakes::NodeId client, Job& job, std::string_view state);
     void write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
@@ -147,6 +152,12 @@ private:
     void on_sign_of_life(const fakes::Event& event, Time now);
     void on_snapshot(const fakes::Event& event, Time now);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
+    void on_announcement(const fakes::Event& event, Time now);
+    void on_cancel_heard(const fakes::Event& event);
+    void on_dispatch(const fakes::Event& event, Time now);
+    void on_result_in_hand(const fakes::Event& event);
+    void on_letter_told(const fakes::Event& event);
+    void lose_letters(std::string_view key, const fakes::redis::Value& last);
     void on_output_question(const fakes::Event& event);
     void on_policy(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event, Time now);
@@ -191,7 +202,9 @@ private:
         fakes::NodeId reader;
         TickLock* lock = nullptr;
     };
-    std::optional<Page> page_;  // read by it, and not told of yet
+    std::optional<Page> page_;    // read by it, and not told of yet
+    int outputs_unrecorded_ = 0;  // jobs
+    std::set<std::string, std::less<>> redacted_outputs_;
     bool disturbed_ = false;
     bool data_lost_ = false;  // some, at some time
     bool clocks_jumped_ = false;

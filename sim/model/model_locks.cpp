@@ -39,6 +39,7 @@ void Model::on_lock(const Event& event, Time now) {
     } else if (taken) {
         job.lock.take(event.node, event.name, since);
         job.policy.lock_taken(event.node, now, answers_good_for_);
+        job.output.lock_taken();
     } else {
         job.lock.renew(event.node, since);
     }

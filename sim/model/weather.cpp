@@ -60,6 +60,8 @@ void Weather::on_event(const fakes::Event& event, Time now) {
 }
 
 void Weather::on_answer(const fakes::Event& event, Time now) {
+    if (event.kind == EventKind::redis && event.when == fakes::When::answered && event.payload.starts_with('-'))
+        at(event.node).refused = now;
     if (event.when != fakes::When::answered || event.outcome == fakes::EventOutcome::applied ||
         event.outcome == fakes::EventOutcome::none)
         return;
@@ -107,6 +109,11 @@ bool Weather::clear_but_slow_for(NodeId replica, Time since) const {
 bool Weather::stopping(NodeId node) const {
     const auto number = static_cast<std::size_t>(node.value);
     return node.valid() && number < nodes_.size() && nodes_[number].stopping;
+}
+
+bool Weather::refused(NodeId node, Time since) const {
+    const auto number = static_cast<std::size_t>(node.value);
+    return node.valid() && number < nodes_.size() && nodes_[number].refused >= since;
 }
 
 std::optional<engine::Duration> Weather::lasts_for(Time now) const {

@@ -48,6 +48,8 @@ public:
     [[nodiscard]] bool clear_everywhere(Time since) const;
     /// Whether the node has been asked to end, and has not started again.
     [[nodiscard]] bool stopping(fakes::NodeId node) const;
+    /// Redis has refused a call of the node since then.
+    [[nodiscard]] bool refused(fakes::NodeId node, Time since) const;
     /// For how long nothing has disturbed the cluster at all, workers included: what a promise about recovery counts from. Nothing
     /// while a fault goes on, Redis or NATS is down or frozen, or no replica that has ticked is up.
     [[nodiscard]] std::optional<engine::Duration> lasts_for(Time now) const;
@@ -55,6 +57,7 @@ public:
 private:
     struct Place {
         Time trouble = kBeforeAll;  // the last
+        Time refused = kBeforeAll;  // a call, by Redis, last
         int lasting = 0;            // faults that have begun and not ended
         bool away = false;
         bool stopping = false;

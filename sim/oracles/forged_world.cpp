@@ -83,6 +83,7 @@ void ForgedWorld::violated(std::string_view invariant, fakes::NodeId, std::strin
 }
 
 void ForgedWorld::rest() {
+    judgement_.model().at_rest(keys_, true);
     for (const auto& oracle : oracles_) oracle->at_rest({.redis = keys_, .quiet = true});
 }
 

@@ -2,7 +2,6 @@
 
 #include "sim/oracles/bounded_memory.h"
 #include "sim/oracles/calm_weather.h"
-#include "sim/oracles/cancel_told.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/delay_timer_kept.h"
@@ -16,8 +15,6 @@
 #include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
-#include "sim/oracles/outputs_audited.h"
-#include "sim/oracles/quarantine_final.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/records_true.h"
 #include "sim/oracles/result_heard.h"
@@ -109,7 +106,7 @@ std::vector<Invariant> make_table() {
          .excused_where_lost = kExcusedByRedis},
         {.name = "quarantine_final",
          .help = "an output that policy quarantined is never SUCCEEDED at the end",
-         .make = alone<QuarantineFinal>},
+         .rules = rules::quarantine_final},
         {.name = "saga_exact",
          .help = "a rollback publishes each compensation of its own run once, last first",
          .make = by_tunables<SagaExact>,
@@ -234,7 +231,7 @@ std::vector<Invariant> make_table() {
                    most(&T::store_op_timeout)}},
         {.name = "cancel_told",
          .help = "a job that ends by timeout or cancel is called off at its worker",
-         .make = by_tunables<CancelTold>,
+         .rules = rules::cancel_told,
          .reads = {most(&T::store_op_timeout), least(&T::cancel_on_timeout)}},
         {.name = "calm_weather",
          .help = "without a disturbance nothing is delivered, locked, tried or done twice",
@@ -269,7 +266,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::policy_check_fail_mode)}},
         {.name = "outputs_audited",
          .help = "what policy withholds or redacts of outputs is told on sys.audit.output_policy",
-         .make = alone<OutputsAudited>},
+         .rules = rules::outputs_audited},
         {.name = "questions_true",
          .help = "policy is asked about what the stored request and the settings say",
          .make = alone<QuestionsTrue>},

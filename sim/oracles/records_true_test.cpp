@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::kReplica;
 
-constexpr std::int64_t kNow = 1'700'000'000'000;
+constexpr std::int64_t kDate = 1'700'000'000'000;
 constexpr const char* kMicros = "1700000000000000";
 constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
 
@@ -37,9 +37,9 @@ protected:
     void command(fakes::NodeId client, Changes... changes) {
         const std::string_view words[] = {"EVALSHA", "sha1"};
         keys.act_for(client);
-        keys.tell_command(client, words, kNow);
+        keys.tell_command(client, words, kDate);
         (changes(), ...);
-        keys.tell_command(client, {}, kNow);
+        keys.tell_command(client, {}, kDate);
     }
     auto field(std::string name, std::string value) {
         return [this, name, value] { keys.hash_set(at<fakes::redis::Hash>("job:meta:a"), name, value); };

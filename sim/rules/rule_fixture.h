@@ -36,7 +36,8 @@ protected:
     }
     void tell(const fakes::Event& event) {
         ++events_;
-        if (Model::kWanted.contains(event.kind)) judgement_.model().on_event(event, now);
+        if (Model::kWanted.contains(event.kind)) model().on_event(event, now);
+        if (Weather::kWanted.contains(event.kind)) model().weather().on_event(event, now);
     }
     /// A command of its own.
     void set_field(const std::string& job, std::string_view field, std::string_view value,
@@ -64,6 +65,8 @@ protected:
         evict("job:meta:" + job);
         evict("job:state:" + job);
     }
+    void befall(fakes::EventKind kind, fakes::NodeId node) { tell(event_of(kind, "", fakes::When::applied, node)); }
+    void rest(bool quiet = true) { model().at_rest(keys, quiet); }
     [[nodiscard]] std::uint64_t times_exercised() const { return judgement_.standings().front().exercised; }
     [[nodiscard]] Model& model() { return judgement_.model(); }
 

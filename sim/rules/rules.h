@@ -7,6 +7,7 @@
 namespace lockstep::sim::rules {
 
 void approval_bound(Rules& rules, const engine::Tunables& tunables);
+void cancel_told(Rules& rules, const engine::Tunables& tunables);
 void content_seen(Rules& rules, const engine::Tunables& tunables);
 void fail_closed(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
@@ -14,8 +15,10 @@ void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
 void no_duplicate_dispatch(Rules& rules, const engine::Tunables& tunables);
 void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
+void outputs_audited(Rules& rules, const engine::Tunables& tunables);
 void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);
 void policy_marks_own(Rules& rules, const engine::Tunables& tunables);
+void quarantine_final(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);

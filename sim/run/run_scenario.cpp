@@ -221,7 +221,7 @@ bool Run::is_quiet() {
     }
     const bool settled = now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() &&
                          cluster_.load_is_over() && jobs_.unfinished() == 0 && runs_.all_at_rest(jobs_) &&
-                         !cluster_.has_run_backlog() &&
+                         !cluster_.has_run_backlog() && !judgement_.model().waits() &&
                          std::ranges::none_of(oracles_, [](const auto& oracle) { return oracle->waits(); });
     if (!settled) settled_since_.reset();
     if (settled && !settled_since_) settled_since_ = now;
@@ -341,6 +341,7 @@ void Run::rest() {
 void Run::judge_rest(bool quiet) {
     const RestView view{cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight()};
     at_rest_ = true;
+    judgement_.model().at_rest(view.redis, quiet);
     for (const auto& oracle : oracles_) oracle->at_rest(view);
 }
 

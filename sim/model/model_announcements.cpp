@@ -1,0 +1,128 @@
+// What the model makes of what is said about jobs on the bus: that they are to leave off, came too late, or what became of their
+// outputs. And of the end of the run.
+#include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
+#include "sim/model/job_keys.h"
+#include "sim/model/model.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+
+using fakes::Event;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+namespace wire = engine::wire;
+
+namespace {
+
+/// As whom schedulers publish (wire.md 2.2).
+constexpr std::string_view kSchedulersName = "cordum-scheduler";
+/// Of dead letters, each with what else is to be told.
+constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
+
+bool is_dispatch(const Event& event) {
+    return event.packet != nullptr && event.packet->has_job_request() && event.subject != wire::kSubjectSubmit;
+}
+
+bool is_cancel(const Event& event) {
+    return event.subject == wire::kSubjectCancel && event.packet != nullptr && event.packet->has_job_cancel();
+}
+
+}  // namespace
+
+void Model::on_announcement(const Event& event, Time now) {
+    if (event.when != When::before) return;
+    Job* named = is_cancel(event) ? known_job(event.packet->job_cancel().job_id()) : nullptr;
+    if (named != nullptr && named->calling_off.is_known()) {
+        named->calling_off.told = now;
+        if (!by_user(event.node) && event.packet->job_cancel().requested_by() == kSchedulersName)
+            note(CalledOff{}, event.node, named, clock_.present());
+    }
+    if (event.subject != wire::kSubjectAuditOutputPolicy) return;
+    const bool is_progress = event.packet != nullptr && !event.packet->job_progress().job_id().empty();
+    Job* about = is_progress ? &job(event.packet->job_progress().job_id()) : nullptr;
+    OutputTold& fact = note(OutputTold{}, event.node, about, clock_.present());
+    if (about == nullptr) return;
+    fact.step = event.packet->job_progress().step_id();
+    fact.denied = event.packet->job_progress().status() == cap::JOB_STATUS_DENIED;
+    (fact.denied ? about->output.told_withheld : about->output.told_passed) = true;
+}
+
+void Model::on_cancel_heard(const Event& event) {
+    // Each word is for one of the schedulers, which share a queue, and for every worker.
+    if (!is_cancel(event) || event.name.empty() || event.packet->sender_id() == kSchedulersName) return;
+    const Job* named = known_job(event.packet->job_cancel().job_id());
+    if (named == nullptr || named->calling_off.state == State::absent || is_final(named->calling_off.state)) return;
+    note(AskedToCancel{}, event.node, named, clock_.present());
+}
+
+void Model::on_dispatch(const Event& event, Time now) {
+    if (event.job.empty() || !is_dispatch(event)) return;
+    CallingOff& known = job_of(event).calling_off;
+    if (event.kind == EventKind::core_deliver) {
+        // One that no replica has sent is forged; its worker is its own business.
+        if (!known.is_over() || known.sent == kBeforeAll) return;
+        known.too_late = now;
+    } else if (event.when == When::before) {
+        known.sender = event.node;
+        known.sent = now;
+        known.stored = known.too_late = kBeforeAll;
+        return;
+    } else if (event.when == When::answered && event.outcome == EventOutcome::applied) {
+        known.stored = now;
+        known.over_by_then = known.is_over();
+    } else {
+        return;
+    }
+    if (known.is_owed_anew()) note(SentTooLate{}, known.sender, &job_of(event), clock_.present());
+}
+
+void Model::on_result_in_hand(const Event& event) {
+    if (event.job.empty() || !is_result_in_hand(event)) return;
+    const State end = state_asked_for(event.packet->job_result());
+    if (end == State::timeout || end == State::cancelled) job_of(event).calling_off.worker_ended_it = true;
+}
+
+void Model::on_letter_told(const Event& event) {
+    if (event.subject != wire::kSubjectDlq || event.packet == nullptr) return;
+    const cap::JobResult& letter = event.packet->job_result();
+    if (letter.job_id().empty() || !letter.error_code().starts_with("output_quarantined")) return;
+    OutputWord& output = job(letter.job_id()).output;
+    if (output.letter == 0) output.letter = clock_.present();
+}
+
+void Model::on_output_question(const Event& event) {
+    if (event.job.empty()) return;
+    Job& job = job_of(event);
+    if (event.when == When::answered && event.outcome == EventOutcome::applied) {
+        bool is_latest = false;
+        recount(job, [&] { is_latest = job.output.answered(event.node, event.to, clock_.present()); });
+        if (is_latest) note(OutputAnswered{}, event.node, &job, clock_.present());
+    }
+    if (event.when != When::before) return;
+    job.output.asked(event.node, clock_.present());
+    cap_output::OutputCheckRequest question;
+    if (job.marks.any() && question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
+        note_marks(event, job, job.marks.foreign_of(question));
+}
+
+void Model::lose_letters(std::string_view key, const fakes::redis::Value& last) {
+    if (key.starts_with(kLetterPrefix)) job(key.substr(kLetterPrefix.size())).output.letter_lost = true;
+    const auto* outbox = key == kOutbox ? std::get_if<fakes::redis::SortedSet>(&last) : nullptr;
+    if (outbox == nullptr) return;
+    for (const auto& entry : outbox->ranking()) job(entry.member).output.letter_lost = true;
+}
+
+void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet) {
+    flush();
+    if (quiet) listener_.on_time(Time::max());
+    for (const Job& job : jobs_) {
+        AtRest& fact = note(AtRest{}, {}, &job, clock_.present());
+        fact.redis = &redis;
+        fact.quiet = quiet;
+        flush();
+    }
+}
+
+}  // namespace lockstep::sim
