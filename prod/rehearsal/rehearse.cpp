@@ -116,7 +116,7 @@ private:
     Witness witness_;
     sim::TunablesInForce tunables_;
     sim::Judgement judgement_{*this};
-    sim::JobTable job_table_{*this, judgement_.model()};
+    sim::JobTable job_table_{judgement_.model()};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
     sim::JobTracker jobs_{job_table_.states()};
     sim::RunTracker runs_;

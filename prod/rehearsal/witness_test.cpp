@@ -79,8 +79,8 @@ protected:
         witness.emit(event);
     }
     std::set<std::string> broken(bool quiet = true) {
-        judgement_.model().flush();
         const sim::RestView view{witness.mirror().keyspace(), quiet, 0};
+        judgement_.model().at_rest(view.redis, quiet);
         for (const auto& oracle : oracles_) oracle->at_rest(view);
         return found_;
     }
@@ -103,7 +103,7 @@ private:
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
     sim::Judgement judgement_{*this};
-    sim::JobTable job_table_{*this, judgement_.model()};
+    sim::JobTable job_table_{judgement_.model()};
     const engine::Tunables tunables_;  // before the oracles, which look at them as long as they live
     sim::TunablesInForce settings_{tunables_};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;

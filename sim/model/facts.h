@@ -147,6 +147,9 @@ struct MarksCarried : Observed {
     bool about_output = false;
 };
 
+/// The submission of a job was acknowledged for the first time.
+struct SubmitAcknowledged : Observed {};
+
 /// Output policy answered the latest question about the output of a job.
 struct OutputAnswered : Observed {};
 
@@ -179,6 +182,6 @@ struct CompensationRecorded : Observed {
 using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
                           HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
                           Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
-                          OutputTold, SentTooLate, CalledOff, AskedToCancel, AtRest>;
+                          SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, AtRest>;
 
 }  // namespace lockstep::sim

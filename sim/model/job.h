@@ -47,6 +47,22 @@ struct RecordCall {
     Time begun{};
 };
 
+/// The way of a submission to Redis, at any time.
+struct Submission {
+    EventNumber acknowledged = 0;  // first
+    bool recorded = false;         // Redis had the job
+    bool only_stored = false;      // the stream had it, and Redis never
+    bool cut_off = false;          // the same, when NATS forgot what only it knew
+    bool garbled = false;          // the stream had something else under its name
+    bool outlived = false;         // the record ran out after the job had ended
+};
+
+/// A pointer of a success of the job.
+struct GivenPointer {
+    std::string pointer;
+    EventNumber since = 0;  // when it was first said
+};
+
 /// The first final state, until Redis has lost it.
 struct End {
     State state = State::absent;
@@ -78,6 +94,8 @@ struct Job {
     HumanWord human;
     PolicyMarks marks;
     OutputWord output;
+    Submission submission;
+    std::vector<GivenPointer> given;  // as they were sent and as they arrived, in the order of their texts
     CallingOff calling_off;
     bool input_unread = false;  // its hash says that it went on without its input
 

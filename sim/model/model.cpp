@@ -117,6 +117,8 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
         job.output.entered(fact.to);
     });
     job.calling_off.state = fact.to;
+    job.submission.recorded = true;
+    job.submission.only_stored = false;
     if (is_active(fact.to) && !is_active(from)) job.tenant->last_activated = clock_.present();
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
@@ -153,6 +155,7 @@ void Model::look_whether_out(Job& job, EventNumber event) {
 
 void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                      std::string_view after) {
+    leader_noted_ |= key == kLeaderNote;
     if (!key.starts_with(kJobHashPrefix)) return;
     if (field == "state") {
         enter(client, job_of_hash_key(key), after);
@@ -247,6 +250,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
                         std::int64_t) {
     run_turns_.key_removed(key);
+    if (key == kLeaderNote) leader_noted_ = false;
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     if (evicted) lose_letters(key, last);
@@ -264,6 +268,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     const auto name = hash ? hash : job_of_state_key(key);
     if (!name) return;
     Job& lost = job(*name);
+    if (hash && why == fakes::redis::Removal::expired && is_final(lost.in_hash)) lost.submission.outlived = true;
     recount(lost, [&] { (hash ? lost.in_hash : lost.in_mirror) = State::absent; });
     if (hash) {
         if (evicted) tear(*name);
@@ -288,6 +293,8 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     }
     tick_locks_.data_lost();
     run_turns_.data_lost();
+    weather_.trouble(clock_.told_at());
+    leader_noted_ = now.find(kLeaderNote) != nullptr;
     for (Job& job : jobs_)
         recount(job, [&job] {
             job.in_hash = job.in_mirror = State::absent;
@@ -343,7 +350,11 @@ void Model::on_event(const Event& event, Time now) {
             on_publish(event, now);
             on_dispatch(event, now);
             break;
-        case EventKind::core_publish: on_announcement(event, now); break;
+        case EventKind::core_publish:
+            on_announcement(event, now);
+            on_success_said(event);
+            break;
+        case EventKind::submit: on_submission(event); break;
         case EventKind::core_deliver:
             // On real servers only the job of a message that has arrived is known.
             if (is_worker_subject(event.subject) && (event.packet != nullptr || !event.job.empty()))
@@ -364,8 +375,12 @@ void Model::on_event(const Event& event, Time now) {
                      event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
             on_result(event, now);
             on_letter_told(event);
+            on_submission(event);
             break;
-        case EventKind::deliver: on_result(event, now); [[fallthrough]];
+        case EventKind::deliver:
+            on_result(event, now);
+            on_success_said(event);
+            [[fallthrough]];
         case EventKind::read_back: on_result_in_hand(event); break;
         case EventKind::ack:
         case EventKind::nak:
@@ -385,8 +400,7 @@ void Model::on_event(const Event& event, Time now) {
 
 void Model::on_fault(const Event& event) {
     disturbed_ |= event.name != "config.update";
-    if (event.name == "nats.power_cut")
-        for (Job& job : jobs_) job.results.all_lost();
+    forget_in_nats(event);
     clocks_jumped_ |= event.name.starts_with("clock");
     packets_garbled_ |= event.name == "corrupt";
     taken_back_.on_fault(event);

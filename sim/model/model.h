@@ -156,6 +156,9 @@ private:
     void on_cancel_heard(const fakes::Event& event);
     void on_dispatch(const fakes::Event& event, Time now);
     void on_result_in_hand(const fakes::Event& event);
+    void on_submission(const fakes::Event& event);
+    void on_success_said(const fakes::Event& event);
+    void forget_in_nats(const fakes::Event& fault);
     void on_letter_told(const fakes::Event& event);
     void lose_letters(std::string_view key, const fakes::redis::Value& last);
     void on_output_question(const fakes::Event& event);
@@ -205,6 +208,7 @@ private:
     std::optional<Page> page_;    // read by it, and not told of yet
     int outputs_unrecorded_ = 0;  // jobs
     std::set<std::string, std::less<>> redacted_outputs_;
+    bool leader_noted_ = false;  // of the durable of submissions, in Redis
     bool disturbed_ = false;
     bool data_lost_ = false;  // some, at some time
     bool clocks_jumped_ = false;

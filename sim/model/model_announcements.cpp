@@ -1,7 +1,11 @@
-// What the model makes of what is said about jobs on the bus: that they are to leave off, came too late, or what became of their
-// outputs. And of the end of the run.
+// What the model makes of what is said about jobs on the bus: that they were submitted or succeeded, are to be left off, came too
+// late, or what became of their outputs. And of the end of the run.
+#include <algorithm>
+#include <utility>
+
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/validation.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
 #include "sim/scenario/topology.h"
@@ -82,6 +86,48 @@ void Model::on_result_in_hand(const Event& event) {
     if (event.job.empty() || !is_result_in_hand(event)) return;
     const State end = state_asked_for(event.packet->job_result());
     if (end == State::timeout || end == State::cancelled) job_of(event).calling_off.worker_ended_it = true;
+}
+
+void Model::on_submission(const Event& event) {
+    if (event.kind == EventKind::submit) {
+        if (event.job.empty() || event.when != When::answered || !event.flag) return;
+        Job& told = job_of(event);
+        if (told.submission.acknowledged != 0) return;
+        told.submission.acknowledged = clock_.present();
+        note(SubmitAcknowledged{}, event.node, &told, clock_.present());
+        return;
+    }
+    constexpr std::string_view kSubmitId = "jobreq:";
+    if (event.subject != wire::kSubjectSubmit || !event.message_id.starts_with(kSubmitId)) return;
+    // The message id is a header, and still names the job that the gateway meant.
+    const std::string_view meant = event.message_id.substr(kSubmitId.size());
+    if (meant.empty()) return;
+    const bool asks = event.packet != nullptr && event.packet->has_job_request() && event.job == meant &&
+                      !wire::rejection(event.packet->job_request());
+    Submission& submission = job(meant).submission;
+    submission.garbled |= !asks;
+    submission.only_stored |= asks && !submission.recorded;
+}
+
+void Model::on_success_said(const Event& event) {
+    if (event.subject != wire::kSubjectResult || event.packet == nullptr) return;
+    const cap::JobResult& result = event.packet->job_result();
+    if (result.status() != cap::JOB_STATUS_SUCCEEDED || result.job_id().empty()) return;
+    std::vector<GivenPointer>& given = job(result.job_id()).given;
+    const auto place = std::ranges::lower_bound(given, result.result_ptr(), {}, &GivenPointer::pointer);
+    if (place != given.end() && place->pointer == result.result_ptr()) return;
+    given.insert(place, {result.result_ptr(), clock_.present()});
+}
+
+/// What the power cut took, and what no other server of NATS had.
+void Model::forget_in_nats(const Event& fault) {
+    const bool power_cut = fault.name == "nats.power_cut";
+    const bool leader_lost = fault.name == "nats.new_leader" && fault.from == "begin" && !leader_noted_;
+    if (!power_cut && !leader_lost) return;
+    for (Job& job : jobs_) {
+        if (power_cut) job.results.all_lost();
+        job.submission.cut_off |= std::exchange(job.submission.only_stored, false);
+    }
 }
 
 void Model::on_letter_told(const Event& event) {

@@ -37,9 +37,10 @@ void Weather::on_event(const fakes::Event& event, Time now) {
         case EventKind::kernel_check: on_answer(event, now); break;
         case EventKind::fault:
             disturbed_ = now;
+            trouble(now);
             on_fault(event, now);
             break;
-        case EventKind::node_down:
+        case EventKind::node_down: trouble(now); [[fallthrough]];
         case EventKind::paused:
             disturbed_ = now;
             at(event.node).away = true;
@@ -49,7 +50,10 @@ void Weather::on_event(const fakes::Event& event, Time now) {
         case EventKind::resumed:
             disturbed_ = now;
             at(event.node).away = false;
-            if (event.kind == EventKind::node_up) at(event.node).stopping = false;
+            if (event.kind == EventKind::node_up) {
+                at(event.node).stopping = false;
+                settled_ = now;
+            }
             at(event.node).trouble = now;
             break;
         case EventKind::connection_broken: disturbed_ = now; [[fallthrough]];
@@ -69,7 +73,10 @@ void Weather::on_answer(const fakes::Event& event, Time now) {
 }
 
 void Weather::on_fault(const fakes::Event& event, Time now) {
-    const int lasting = end_of_fault(event.name) != FaultEnd::told ? 0 : event.from == "begin" ? 1 : -1;
+    const int step = event.from == "begin" ? 1 : -1;
+    const FaultEnd end = end_of_fault(event.name);
+    if (end != FaultEnd::at_once) faults_ = std::max(0, faults_ + step);
+    const int lasting = end == FaultEnd::told ? step : 0;
     lasting_ += lasting;
     // The work of workers and the judging of outputs are no part of a job's way to its worker.
     if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) return;

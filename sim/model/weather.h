@@ -50,6 +50,17 @@ public:
     [[nodiscard]] bool stopping(fakes::NodeId node) const;
     /// Redis has refused a call of the node since then.
     [[nodiscard]] bool refused(fakes::NodeId node, Time since) const;
+    /// A fault that goes on, other than of a node that is down or frozen, which counts until its end.
+    [[nodiscard]] bool has_fault() const { return faults_ > 0; }
+    /// Since when nothing has begun, ended, started or gone down.
+    [[nodiscard]] Time settled_since() const { return settled_; }
+    /// When a fault last began or ended, a node went down, or data was lost; nothing: never. Nodes that start are no trouble.
+    [[nodiscard]] std::optional<Time> last_trouble() const { return last_trouble_; }
+    /// Redis has lost data, or something else is amiss.
+    void trouble(Time now) {
+        settled_ = now;
+        last_trouble_ = now;
+    }
     /// For how long nothing has disturbed the cluster at all, workers included: what a promise about recovery counts from. Nothing
     /// while a fault goes on, Redis or NATS is down or frozen, or no replica that has ticked is up.
     [[nodiscard]] std::optional<engine::Duration> lasts_for(Time now) const;
@@ -75,6 +86,9 @@ private:
     std::vector<Place> nodes_;  // by number
     Place links_;
     Place slow_links_;
+    Time settled_{};
+    std::optional<Time> last_trouble_;
+    int faults_ = 0;
     Time disturbed_{};  // anything, last
     int lasting_ = 0;   // faults of any kind that have begun and not ended
 };

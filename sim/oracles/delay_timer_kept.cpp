@@ -27,7 +27,6 @@ std::int64_t millis_since_epoch(engine::WallTime at) { return engine::to_unix_mi
 }  // namespace
 
 void DelayTimerKept::on_event(const fakes::Event& event, Time now) {
-    calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::fault && event.node == Topology::kRedis && event.name.starts_with("clock_"))
         clock_jumps_ = true;
     const bool given_back =
@@ -123,13 +122,13 @@ void DelayTimerKept::judge_going_on(fakes::NodeId client, const std::string& nam
         return;
     }
     // It had none until the very change by which it goes on.
-    if (calm_.disturbed() || clock_jumps_ || wait.has_no_place) return;
+    if (weather_.has_fault() || clock_jumps_ || wait.has_no_place) return;
     const Run& run = runs_.at(name);
     const Duration interval = wait.durable ? tunables_.delay_poller_interval : tunables_.wf_scan_interval;
     const Duration bound = 3 * interval + 3 * interval / 8 + kCalls;  // clocks of a cluster may go a tenth slower
     const std::int64_t since = std::max({wait.due_ms, run.put_off_to_ms, wait.place_since_ms, run.rewritten_ms});
     const Duration late = std::chrono::milliseconds{redis_ms_ - since};
-    const Duration calm_for = told_at() - std::max(calm_.since(), run.lock_free_since);
+    const Duration calm_for = told_at() - std::max(weather_.settled_since(), run.lock_free_since);
     if (std::min(late, calm_for) <= bound) return;
     violated(client, {},
              fmt::format("the step {} of the run {} goes on {} ms after its time, and nothing has been amiss for {} ms",
@@ -164,7 +163,6 @@ void DelayTimerKept::zset_set(fakes::NodeId, std::string_view key, std::string_v
 /// What waits in what came back began earlier, and its timer may be lost.
 void DelayTimerKept::restored(const fakes::redis::Keyspace& now) {
     runs_.clear();
-    calm_.restored(told_at());
     for (const std::string_view key : now.keys()) {
         const std::string name(run_of_document_key(key));
         const auto* text = name.empty() ? nullptr : std::get_if<std::string>(&now.find(key)->value);

@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "engine/config/tunables.h"
-#include "sim/oracles/calm.h"
+#include "sim/model/weather.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/run_definitions.h"
 
@@ -27,7 +27,6 @@ namespace lockstep::sim {
 class DelayTimerKept final : public Oracle {
 public:
     static constexpr fakes::EventKinds kWanted =
-        Calm::kWanted |
         fakes::EventKinds{fakes::EventKind::fault, fakes::EventKind::lock_released, fakes::EventKind::lock_expired};
 
     DelayTimerKept(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
@@ -66,7 +65,7 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Run, std::less<>> runs_;
     RunDefinitions definitions_;
-    Calm calm_;
+    const Weather& weather_ = jobs().weather();
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool clock_jumps_ = false;   // that of Redis
 };

@@ -206,7 +206,7 @@ private:
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     Judgement judgement_{*this};
-    JobTable jobs_{*this, judgement_.model()};
+    JobTable jobs_{judgement_.model()};
     NameNumbers job_numbers_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job

@@ -12,13 +12,11 @@
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_cold_start.h"
-#include "sim/oracles/no_lost_job.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/records_true.h"
 #include "sim/oracles/result_heard.h"
-#include "sim/oracles/result_kept.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/run_cancel_told.h"
@@ -65,7 +63,7 @@ std::vector<Invariant> make_table() {
         // Of a job that Redis has forgotten, nobody knows any more that it came; of one that NATS has, nobody but the stream did.
         {.name = "no_lost_job",
          .help = "every acknowledged submit ends terminal or waiting for an approval",
-         .make = alone<NoLostJob>,
+         .rules = rules::no_lost_job,
          .excused_where_lost = kExcusedByEither},
         {.name = "policy_before_dispatch",
          .help = "no job reaches a worker without an allow for exactly that request",
@@ -102,7 +100,7 @@ std::vector<Invariant> make_table() {
         // Of a job that runs twice, the run that is heard may be the one that gave no pointer.
         {.name = "result_kept",
          .help = "a SUCCEEDED job has the result pointer that its worker gave",
-         .make = alone<ResultKept>,
+         .rules = rules::result_kept,
          .excused_where_lost = kExcusedByRedis},
         {.name = "quarantine_final",
          .help = "an output that policy quarantined is never SUCCEEDED at the end",

@@ -184,8 +184,13 @@ void JobHistory::on_result_done(const fakes::Event& event) {
     if (delivered != delivered_.end()) delivered_.erase(delivered);
     if (!results_bind_ || !ends(status) || record.state.empty() || engine::wire::rejection(result)) return;
     if (!is_final(record.state)) {
-        const EventNumber sent = sent_.since(event.job);
-        const bool counts = sent_.believes(event.job, result.worker_id(), any_worker_) && sent < in_hand_since;
+        const Model& model = jobs().model();
+        const sim::Job* known = model.find(event.job);
+        const Dispatch dispatch = known == nullptr ? Dispatch{} : known->dispatch;
+        const EventNumber sent = dispatch.since;
+        const bool is_believed =
+            any_worker_ || dispatch.worker == 0 || model.name_of(dispatch.worker) == result.worker_id();
+        const bool counts = dispatch.out && !result.worker_id().empty() && is_believed && sent < in_hand_since;
         const auto marked = marked_.find(event.sequence);
         const bool dealt_with_before = marked != marked_.end() && marked->second < sent;
         if (!counts || dealt_with_before) return;

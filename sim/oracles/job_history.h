@@ -23,7 +23,6 @@
 
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/sent_out.h"
 #include "sim/oracles/unasked_ends.h"
 
 namespace lockstep::sim {
@@ -97,7 +96,6 @@ private:
     [[nodiscard]] Job& job(std::string_view id);
 
     UnaskedEnds unasked_;
-    const SentOut& sent_ = jobs().sent();
     const bool any_worker_;
     const LostRecords& lost_ = jobs().lost();
     std::map<std::pair<fakes::NodeId, std::uint64_t>, EventNumber> delivered_;  // results in hand, by sequence

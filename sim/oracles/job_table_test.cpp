@@ -21,18 +21,10 @@ protected:
     fakes::redis::Keyspace keys;
 };
 
-TEST_F(JobTableTest, SaysWhatRedisHasOfAJobAndToWhomItIsSentOut) {
-    set("ls_worker", "w");
-    judge.number = 7;
+TEST_F(JobTableTest, SaysWhatRedisHasOfAJobAndWhetherItLostAnyOfIt) {
     set("state", "DISPATCHED");
     EXPECT_EQ(judge.table.states().of("J"), "DISPATCHED");
-    EXPECT_TRUE(judge.table.sent().is_out("J"));
-    EXPECT_TRUE(judge.table.sent().believes("J", "w", false));
-    EXPECT_FALSE(judge.table.sent().believes("J", "x", false));
-    EXPECT_TRUE(judge.table.sent().believes("J", "x", true));
-    EXPECT_EQ(judge.table.sent().since("J"), 8U);
     keys.remove(*keys.find("job:meta:J"), fakes::redis::Removal::evicted);
-    EXPECT_FALSE(judge.table.sent().is_out("J"));
     EXPECT_TRUE(judge.table.lost().any_of("J"));
 }
 

@@ -32,7 +32,6 @@ NoStarvation::NoStarvation(Judge& judge, const engine::Tunables& tunables)
     : Oracle(judge), bound_(longest_wait(tunables)), until_replaced_(2 * tunables.replayer_interval) {}
 
 void NoStarvation::on_event(const fakes::Event& event, Time now) {
-    calm_.on_event(event, now);
     switch (event.kind) {
         case fakes::EventKind::state: on_state(event, now); break;
         case fakes::EventKind::redis:
@@ -117,8 +116,8 @@ void NoStarvation::on_try(const fakes::Event& event, Time now) {
     if (found == jobs_.end()) return;
     Waiting& job = found->second;
     const Time tried = std::exchange(job.since, now);
-    if (!job.waits || job.damaged || job.stands || calm_.disturbed()) return;
-    const Time since = std::max(tried, calm_.since());
+    if (!job.waits || job.damaged || job.stands || weather_.has_fault()) return;
+    const Time since = std::max(tried, weather_.settled_since());
     const Tenant& tenant = tenants_[job.tenant];
     const bool few = tenant.waiting <= kFewJobs && tenant.crowded_until < since;
     if (!few) return;

@@ -12,15 +12,14 @@
 #include <map>
 #include <string>
 
-#include "sim/oracles/calm.h"
+#include "sim/model/weather.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class NoStarvation final : public Oracle {
 public:
-    static constexpr fakes::EventKinds kWanted =
-        Calm::kWanted | fakes::EventKinds{fakes::EventKind::state, fakes::EventKind::redis};
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::state, fakes::EventKind::redis};
     NoStarvation(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "no_starvation"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -58,7 +57,7 @@ private:
     const Duration until_replaced_;
     std::map<std::string, Waiting, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
-    Calm calm_;
+    const Weather& weather_ = jobs().weather();
     const Time& now_ = told_at();
 };
 

@@ -45,7 +45,6 @@ std::pair<std::string_view, std::string_view> last_words(std::string_view comman
 void NothingLeaks::on_event(const fakes::Event& event, Time now) {
     watch_ending(event);
     watch_hands(event);
-    calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::fault && event.name == "clock_jump") clocks_jumped_ = true;
     watch_answers(event);
     watch_release(event);
@@ -204,10 +203,10 @@ void NothingLeaks::judge_release(const fakes::Event& gone) {
     given_back_.erase(found);
     const auto unserved = unserved_.find(given_back.by);
     if (unserved != unserved_.end() && now_ - unserved->second <= kReleaseMax) return;  // it could not
-    const Time could_be = std::max(given_back.at, calm_.since());
+    const Time could_be = std::max(given_back.at, weather_.settled_since());
     if (given_back.unanswered) {
         if (now_ - given_back.at <= kReleaseMax || !weather_.clear_for(given_back.by, now_ - kReleaseMax)) return;
-    } else if (calm_.disturbed() || now_ - could_be <= kReleaseMax) {
+    } else if (weather_.has_fault() || now_ - could_be <= kReleaseMax) {
         return;
     }
     violated(given_back.by, gone.job,

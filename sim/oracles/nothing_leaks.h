@@ -25,27 +25,26 @@
 
 #include "engine/config/tunables.h"
 #include "sim/model/weather.h"
-#include "sim/oracles/calm.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
 
 class NothingLeaks final : public Oracle {
 public:
-    static constexpr fakes::EventKinds kWanted = Calm::kWanted | fakes::EventKinds{fakes::EventKind::core_publish,
-                                                                                   fakes::EventKind::deliver,
-                                                                                   fakes::EventKind::ack,
-                                                                                   fakes::EventKind::nak,
-                                                                                   fakes::EventKind::term,
-                                                                                   fakes::EventKind::redis,
-                                                                                   fakes::EventKind::lock_acquired,
-                                                                                   fakes::EventKind::lock_renewed,
-                                                                                   fakes::EventKind::lock_released,
-                                                                                   fakes::EventKind::lock_expired,
-                                                                                   fakes::EventKind::node_down,
-                                                                                   fakes::EventKind::paused,
-                                                                                   fakes::EventKind::connection_broken,
-                                                                                   fakes::EventKind::fault};
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{fakes::EventKind::core_publish,
+                                                                   fakes::EventKind::deliver,
+                                                                   fakes::EventKind::ack,
+                                                                   fakes::EventKind::nak,
+                                                                   fakes::EventKind::term,
+                                                                   fakes::EventKind::redis,
+                                                                   fakes::EventKind::lock_acquired,
+                                                                   fakes::EventKind::lock_renewed,
+                                                                   fakes::EventKind::lock_released,
+                                                                   fakes::EventKind::lock_expired,
+                                                                   fakes::EventKind::node_down,
+                                                                   fakes::EventKind::paused,
+                                                                   fakes::EventKind::connection_broken,
+                                                                   fakes::EventKind::fault};
     NothingLeaks(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "nothing_leaks"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -104,7 +103,6 @@ private:
     std::set<fakes::NodeId> serving_;  // who has announced itself since it came up
     std::map<fakes::NodeId, Ending> ending_;
     std::map<fakes::NodeId, std::map<std::pair<std::string, std::uint64_t>, Given>> hands_;
-    Calm calm_;
     const Weather& weather_ = jobs().weather();
     const Time& now_ = told_at();
     std::int64_t redis_now_ = 0;  // milliseconds

@@ -37,7 +37,8 @@ SlotUsed::SlotUsed(Judge& judge, const engine::Tunables& tunables)
 
 void SlotUsed::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     const std::uint64_t before = lines_.handed_on();
-    const auto found = lines_.command(client, words, now_ms, now_, calm_.disturbed() ? now_ : calm_.since());
+    const auto found =
+        lines_.command(client, words, now_ms, now_, weather_.has_fault() ? now_ : weather_.settled_since());
     if (lines_.handed_on() > before) exercise();
     for (const TenantLines::Finding& finding : found) violated(finding.node, finding.job, finding.detail);
 }
@@ -81,7 +82,7 @@ void SlotUsed::look_at(Tenant& tenant, fakes::NodeId node) {
 
 void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
     exercise();
-    if (calm_.disturbed()) return;
+    if (weather_.has_fault()) return;
     const auto [began, bound] = from_trouble_on(*tenant.free_since, kPromptly);
     if (now_ - began > bound)
         violated(node, tenant.waiting,
@@ -90,7 +91,7 @@ void SlotUsed::judge_gap(const Tenant& tenant, fakes::NodeId node) {
 }
 
 std::pair<Time, Duration> SlotUsed::from_trouble_on(Time began, Duration bound) const {
-    const auto trouble = calm_.last_trouble();
+    const auto trouble = weather_.last_trouble();
     if (trouble) began = std::max(began, *trouble);
     const bool recently = trouble && began - *trouble < after_trouble_;
     return {began, (recently ? after_trouble_ : bound) + kCallsOfAWake * longest_call_};
@@ -105,7 +106,7 @@ void SlotUsed::judge_worker(const fakes::Event& event) {
     };
     for (const WorkerSlots::Idle& idle : workers_.heard(event.packet->heartbeat(), now_, has_limit)) {
         exercise();
-        if (calm_.disturbed() || settings_changed_ || lost_.any_of(idle.job)) continue;
+        if (weather_.has_fault() || settings_changed_ || lost_.any_of(idle.job)) continue;
         const auto [began, bound] = from_trouble_on(idle.since, kForAWorker);
         if (now_ - began > bound)
             violated(
@@ -141,13 +142,13 @@ void SlotUsed::time_call(const fakes::Event& event) {
     }
     if (event.when != fakes::When::answered) return;
     const auto begun = calls_.extract(call);
-    if (!begun || calm_.disturbed() || (calm_.last_trouble() && *calm_.last_trouble() > begun.mapped())) return;
+    if (!begun || weather_.has_fault() || (weather_.last_trouble() && *weather_.last_trouble() > begun.mapped()))
+        return;
     longest_call_ = std::max(longest_call_, now_ - begun.mapped());
 }
 
-void SlotUsed::on_event(const fakes::Event& event, Time now) {
+void SlotUsed::on_event(const fakes::Event& event, Time) {
     actor_ = event.node;
-    calm_.on_event(event, now);
     if (event.kind == fakes::EventKind::redis) time_call(event);
     if (event.kind == fakes::EventKind::core_deliver) judge_worker(event);
     if (event.kind == fakes::EventKind::fault && event.name.starts_with("clock_")) lines_.clock_set();
@@ -251,7 +252,6 @@ void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Re
 void SlotUsed::restored(const fakes::redis::Keyspace& keys) {
     lines_.restored(keys);
     workers_.restored();
-    calm_.restored(now_);
     for (auto& [name, job] : jobs_) {
         const std::string state = recorded_.of(name);
         change(name, [&state](Job& changed) {

@@ -25,7 +25,7 @@
 #include <utility>
 
 #include "engine/config/tunables.h"
-#include "sim/oracles/calm.h"
+#include "sim/model/weather.h"
 #include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/recorded_states.h"
@@ -36,11 +36,10 @@ namespace lockstep::sim {
 
 class SlotUsed final : public Oracle {
 public:
-    static constexpr fakes::EventKinds kWanted =
-        Calm::kWanted | fakes::EventKinds{fakes::EventKind::redis,         fakes::EventKind::fault,
-                                          fakes::EventKind::kernel_check,  fakes::EventKind::lock_acquired,
-                                          fakes::EventKind::lock_released, fakes::EventKind::lock_expired,
-                                          fakes::EventKind::core_deliver};
+    static constexpr fakes::EventKinds kWanted = fakes::EventKinds{
+        fakes::EventKind::redis,         fakes::EventKind::fault,         fakes::EventKind::kernel_check,
+        fakes::EventKind::lock_acquired, fakes::EventKind::lock_released, fakes::EventKind::lock_expired,
+        fakes::EventKind::core_deliver};
     SlotUsed(Judge& judge, const engine::Tunables& tunables);
     [[nodiscard]] std::string_view invariant() const override { return "slot_used"; }
     void on_event(const fakes::Event& event, Time now) override;
@@ -95,7 +94,7 @@ private:
     void time_call(const fakes::Event& event);
 
     const Duration after_trouble_;
-    Calm calm_;
+    const Weather& weather_ = jobs().weather();
     const RecordedStates& recorded_ = jobs().states();
     TenantLines lines_;
     WorkerSlots workers_;

@@ -20,7 +20,7 @@ inline constexpr const char* kHash = "job:meta:J";
 class TellingJudge : public Judge {
 public:
     Judgement judgement{*this};  // without rules: only its model is asked, and for what is lost
-    JobTable table{*this, judgement.model()};
+    JobTable table{judgement.model()};
 
     void watch(fakes::redis::Keyspace& keys) {
         keys.add_observer(table);

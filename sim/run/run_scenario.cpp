@@ -136,7 +136,7 @@ private:
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
     Judgement judgement_{*this};
-    JobTable job_table_{*this, judgement_.model()};
+    JobTable job_table_{judgement_.model()};
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_{job_table_.states()};
     RunTracker runs_;

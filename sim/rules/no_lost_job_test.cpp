@@ -1,0 +1,88 @@
+// Which acknowledged submissions may be gone where data was lost.
+#include <gmock/gmock.h>
+
+#include "engine/wire/packet.h"
+#include "engine/wire/subjects.h"
+#include "sim/rules/rule_fixture.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class NoLostJobTest : public testing::RuleTest {
+protected:
+    NoLostJobTest() : RuleTest(rules::no_lost_job) {}
+
+    void submit(const std::string& job, const std::string& arrives_as = "") {
+        cap::JobRequest request;
+        request.set_job_id(job);
+        request.set_topic("job.default");
+        const cap::BusPacket packet = engine::wire::make_packet(std::move(request), "trace", "gateway", {});
+        const std::string id = "jobreq:" + job;
+        fakes::Event stored = event_of(EventKind::stored, arrives_as.empty() ? job : arrives_as);
+        stored.subject = engine::wire::kSubjectSubmit;
+        stored.message_id = id;
+        stored.packet = &packet;
+        tell(stored);
+        fakes::Event told = event_of(EventKind::submit, job, fakes::When::answered);
+        told.flag = true;
+        tell(told);
+    }
+    void fault(std::string_view name) {
+        fakes::Event event = event_of(EventKind::fault, {});
+        event.name = name;
+        event.from = "begin";
+        tell(event);
+    }
+    std::vector<std::string> verdicts() {
+        found.clear();
+        rest();
+        return found;
+    }
+};
+
+TEST_F(NoLostJobTest, ALeaderThatGoesBeforeAnyTickHasNotedItMayTakeAlongWhatItHad) {
+    submit("a");
+    fault("nats.new_leader");
+    EXPECT_THAT(verdicts(), IsEmpty());
+    submit("b");
+    keys.hash_set(keys.create<fakes::redis::Hash>("lockstep:durable:dur_cordum-scheduler__sys_job_submit"), "leader",
+                  "n1");
+    fault("nats.new_leader");
+    EXPECT_THAT(verdicts(), ElementsAre(StartsWith("b: ")));
+    EXPECT_EQ(times_exercised(), 2U);
+}
+
+TEST_F(NoLostJobTest, ExcusesOnlyTheJobThatWasForgotten) {
+    for (const char* job : {"a", "b"}) {
+        submit(job);
+        set_field(job, "state", "PENDING");
+    }
+    EXPECT_EQ(verdicts().size(), 2U);
+    keys.restore([this] { keys.remove(*keys.find("job:meta:a")); });
+    EXPECT_THAT(verdicts(), ElementsAre(StartsWith("b: ")));
+}
+
+TEST_F(NoLostJobTest, APowerCutExcusesWhatOnlyTheStreamKnew) {
+    submit("known");
+    set_field("known", "state", "PENDING");
+    submit("stored");
+    fault("nats.power_cut");
+    submit("later");
+    EXPECT_THAT(verdicts(), ElementsAre(StartsWith("known: "), StartsWith("later: ")));
+}
+
+TEST_F(NoLostJobTest, WhatWasGarbledOrHasEndedLongAgoMayBeGone) {
+    submit("garbled", "other");
+    submit("ended");
+    set_field("ended", "state", "SUCCEEDED");
+    keys.remove(*keys.find("job:meta:ended"), fakes::redis::Removal::expired);
+    EXPECT_THAT(verdicts(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
