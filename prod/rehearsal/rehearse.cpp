@@ -101,7 +101,7 @@ private:
                   sim::EventNumber earlier) override;
     [[nodiscard]] sim::EventNumber present() override { return witness_.events(); }
     [[nodiscard]] const sim::Time& told_at() const override { return witness_.told_at(); }
-    [[nodiscard]] const sim::JobTable& jobs() const override { return job_table_; }
+    [[nodiscard]] const sim::Model& model() const override { return judgement_.model(); }
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
     [[nodiscard]] bool quiet() const;
@@ -116,9 +116,8 @@ private:
     Witness witness_;
     sim::TunablesInForce tunables_;
     sim::Judgement judgement_{*this};
-    sim::JobTable job_table_{judgement_.model()};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;
-    sim::JobTracker jobs_{job_table_.states()};
+    sim::JobTracker jobs_;
     sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
     std::unique_ptr<RedisTap> redis_tap_;
@@ -166,7 +165,6 @@ void Rehearsal::observe() {
         trace_file_ = std::make_unique<sim::TraceFile>(*options_.trace, topology_, options_.trace_heading);
         witness_.add_observer(*trace_file_);
     }
-    witness_.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
     witness_.add_observer(judgement_.model(), sim::Model::kWanted);
     witness_.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
     witness_.add_observer(jobs_, sim::JobTracker::kWanted);

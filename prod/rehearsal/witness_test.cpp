@@ -37,7 +37,6 @@ sim::Cluster two_schedulers() {
 class WitnessTest : public ::testing::Test, private sim::Judge {
 protected:
     WitnessTest() : oracles_(sim::make_oracles(*this, settings_)) {
-        witness.add_observer(job_table_, fakes::redis::changes_heard_by<sim::JobTable>());
         sim::add_rules(judgement_, settings_, judged_invariants());
         witness.add_observer(judgement_.model(), sim::Model::kWanted);
         witness.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
@@ -98,12 +97,11 @@ private:
     }
     sim::EventNumber present() override { return witness.events(); }
     const sim::Time& told_at() const override { return witness.told_at(); }
-    const sim::JobTable& jobs() const override { return job_table_; }
+    const sim::Model& model() const override { return judgement_.model(); }
 
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
     sim::Judgement judgement_{*this};
-    sim::JobTable job_table_{judgement_.model()};
     const engine::Tunables tunables_;  // before the oracles, which look at them as long as they live
     sim::TunablesInForce settings_{tunables_};
     std::vector<std::unique_ptr<sim::Oracle>> oracles_;

@@ -20,6 +20,7 @@ public:
     void add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables, bool is_on_trial = false);
     /// To be told of everything, before the oracles.
     [[nodiscard]] Model& model() { return model_; }
+    [[nodiscard]] const Model& model() const { return model_; }
     /// In the order in which they were added.
     [[nodiscard]] const std::deque<Standing>& standings() const { return standings_; }
 

@@ -21,6 +21,7 @@
 #include "fakes/redis/observer.h"
 #include "sim/model/facts.h"
 #include "sim/model/names.h"
+#include "sim/model/request_reader.h"
 #include "sim/model/weather.h"
 #include "sim/world/trace.h"
 
@@ -56,6 +57,12 @@ public:
         const NameNumbers::Number number = job_names_.find(job);
         return number == 0 ? nullptr : &jobs_[number - 1];
     }
+    /// Empty for a job that Redis does not know.
+    [[nodiscard]] std::string_view recorded_state(std::string_view job) const {
+        const Job* known = find(job);
+        return known == nullptr ? std::string_view{} : to_string(known->state());
+    }
+    [[nodiscard]] const RequestReader& requests() const { return requests_; }
     /// Jobs of the tenant that take a slot, without `except`.
     [[nodiscard]] static int active(const Tenant& tenant, const Job& except) {
         return tenant.active - (counts_as_active(except) ? 1 : 0);
@@ -197,6 +204,7 @@ private:
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::vector<std::vector<Liveness>> workers_;  // by node, then by worker
     Weather weather_;
+    RequestReader requests_;
     TakenBack taken_back_;
     TickLocks tick_locks_;
     RunTurns run_turns_;

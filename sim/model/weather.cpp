@@ -17,7 +17,7 @@ constexpr std::string_view kSlowLink = "slow_link";
 
 bool is_server(NodeId node) { return node == Topology::kRedis || node == Topology::kNats || node == Topology::kKernel; }
 
-/// Whom a fault disturbs that names no node; not valid: the links between them, or everybody.
+/// Whom a fault disturbs that names no node; not valid: the links between them, or all nodes.
 NodeId server_of(std::string_view fault) {
     if (fault.starts_with("redis.")) return Topology::kRedis;
     if (fault.starts_with("nats.") || fault == "corrupt") return Topology::kNats;

@@ -2,11 +2,11 @@
 // event after all who judge: they find the weather as it was until then.
 //
 // 1. A replica is disturbed while it is down, frozen, stopping or with a clock that goes wrong, when a connection of its breaks,
-//    and when one of its calls gets no answer in time: servers that are too slow for the settings disturb whoever asks them.
+//    and when one of its calls gets no answer in time: servers that are too slow for the settings disturb the caller.
 //    What happens to another replica is no excuse for it.
 // 2. Redis, NATS and the kernel are nodes like others, and disturbed by the faults that bear their names; bytes that are garbled
-//    on the bus are NATS' trouble. A link that is cut, slow or lossy disturbs everybody: its ends are not told.
-// 3. Faults that nobody ends, and what a healing leaves broken, are taken to go on.
+//    on the bus are NATS' trouble. A link that is cut, slow or lossy disturbs all: its ends are not told.
+// 3. Faults without an end, and what a healing leaves broken, are taken to go on.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ public:
     [[nodiscard]] bool clear_at(fakes::NodeId node, Time since) const;
     /// The same of a replica and of what it needs to move a job along: Redis, NATS and the links.
     [[nodiscard]] bool clear_for(fakes::NodeId replica, Time since) const;
-    /// The same, but that links may be slow: calls that they carry are answered in time, or have disturbed whoever made them.
+    /// The same, but that links may be slow: calls that they carry are answered in time, or have disturbed the caller.
     [[nodiscard]] bool clear_but_slow_for(fakes::NodeId replica, Time since) const;
     /// The same of all servers and of every node that is no worker.
     [[nodiscard]] bool clear_everywhere(Time since) const;

@@ -61,7 +61,7 @@ TEST_F(WeatherTest, AFrozenReplicaExcusesItselfAndNoOther) {
     EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
 }
 
-TEST_F(WeatherTest, AServersFaultExcusesEverybodyWhileItLasts) {
+TEST_F(WeatherTest, AServersFaultExcusesAllWhileItLasts) {
     fault("redis.errors", "begin");
     now += 1h;
     EXPECT_FALSE(weather.clear_for(kReplica, now));
@@ -73,7 +73,7 @@ TEST_F(WeatherTest, AServersFaultExcusesEverybodyWhileItLasts) {
     EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns)) << "it is over when it has begun";
     fault("partition", "begin");
     now += 1s;
-    EXPECT_FALSE(weather.clear_for(kReplica, now)) << "whose link it is nobody tells";
+    EXPECT_FALSE(weather.clear_for(kReplica, now)) << "whose link it is is not told";
 }
 
 TEST_F(WeatherTest, TheKernelIsNoPartOfAJobsWayToItsWorker) {
@@ -96,7 +96,7 @@ TEST_F(WeatherTest, WorkersAndOutputPolicyDisturbNoReplica) {
     EXPECT_FALSE(weather.clear_at(kWorker, now));
 }
 
-TEST_F(WeatherTest, ACallWithoutAnAnswerDisturbsWhoeverAsked) {
+TEST_F(WeatherTest, ACallWithoutAnAnswerDisturbsTheCaller) {
     answer(EventKind::redis, kReplica, EventOutcome::applied);
     EXPECT_TRUE(weather.clear_for(kReplica, now));
     answer(EventKind::publish, kReplica, EventOutcome::unknown);
@@ -120,6 +120,27 @@ TEST_F(WeatherTest, AReplicaThatStopsIsAwayUntilItStartsAgain) {
     EXPECT_FALSE(weather.clear_for(kReplica, now));
     tell(EventKind::node_up, kReplica);
     EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
+}
+
+TEST_F(WeatherTest, LastsFromWhenTheClusterCouldRecoverAndNothingGoesWrong) {
+    EXPECT_FALSE(weather.lasts_for(now)) << "no replica ticks";
+    fakes::Event tick = testing::event_of(EventKind::redis, {}, When::before);
+    tick.node = kReplica;
+    tick.key = "cordum:reconciler:default";
+    weather.on_event(tick, now);
+    fault("worker.silence", "begin");
+    EXPECT_FALSE(weather.lasts_for(now));
+    EXPECT_TRUE(weather.has_fault());
+    fault("worker.silence", "end");
+    EXPECT_EQ(weather.lasts_for(now + 5s), 5s);
+    EXPECT_FALSE(weather.has_fault());
+    tell(EventKind::node_down, kReplica);
+    EXPECT_FALSE(weather.lasts_for(now + 5s));
+    now += 1s;
+    tell(EventKind::node_up, kReplica);
+    EXPECT_EQ(weather.lasts_for(now + 5s), 5s);
+    EXPECT_EQ(weather.settled_since(), now);
+    EXPECT_EQ(weather.last_trouble(), now - 1s) << "a start is no trouble";
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ private:
     const std::uint64_t max_payload_;
     std::map<fakes::NodeId, InHand> in_hand_;
     std::uint64_t largest_ = 0;  // message that was delivered so far
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     const Time& now_ = told_at();
 };
 

@@ -392,7 +392,7 @@ void CalmWeather::restored(const fakes::redis::Keyspace& now) {
         // Of a lock that is lost, or back, nobody is told.
         job.holder = {};
         job.locked = now.find(fmt::format("{}{}", kJobLockPrefix, name)) != nullptr;
-        if (lost_.any_of(name)) forget(job);
+        if (loss_of(name).any()) forget(job);
     }
 }
 

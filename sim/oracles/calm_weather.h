@@ -41,7 +41,6 @@
 
 #include "sim/model/weather.h"
 #include "sim/oracles/heard_by_all.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -129,8 +128,7 @@ private:
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
-    const LostRecords& lost_ = jobs().lost();
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     HeardByAll heartbeats_heard_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Hold, std::less<>> holds_;  // by lock

@@ -123,7 +123,7 @@ private:
     std::uint64_t may_repeat_ = 0;  // of what was told, because something disturbed the one before
     std::map<Message, Spent> spent_;
     bool lost_letters_ = false;
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
 };
 
 }  // namespace lockstep::sim

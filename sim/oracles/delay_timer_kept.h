@@ -65,7 +65,7 @@ private:
     const engine::Tunables& tunables_;
     std::map<std::string, Run, std::less<>> runs_;
     RunDefinitions definitions_;
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool clock_jumps_ = false;   // that of Redis
 };

@@ -42,7 +42,7 @@ public:
                           fakes::EventKind::publish,       fakes::EventKind::ack,
                           fakes::EventKind::kernel_check,  fakes::EventKind::node_down};
     FailModes(Judge& judge, const engine::Tunables& tunables, engine::PinnedSettings pinned)
-        : Oracle(judge), tunables_(tunables), pinned_(pinned), scans_(tunables, told_at(), jobs().weather()) {}
+        : Oracle(judge), tunables_(tunables), pinned_(pinned), scans_(tunables, told_at(), model().weather()) {}
     [[nodiscard]] std::string_view invariant() const override { return "fail_modes"; }
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,

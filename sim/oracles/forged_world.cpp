@@ -58,7 +58,6 @@ ForgedWorld::ForgedWorld()
     : keyspace_events_(*this, Topology::kRedis, fakes::redis::default_lock_keys()),
       oracles_(make_oracles(*this, settings_)) {
     keys_.add_observer(keyspace_events_);
-    keys_.add_observer(jobs_);
     keys_.add_observer(judgement_.model());
     add_rules(judgement_, settings_);
     for (const auto& oracle : oracles_) keys_.add_observer(*oracle, oracle->wants().changes);

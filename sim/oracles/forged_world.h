@@ -166,7 +166,7 @@ private:
                   EventNumber earlier) override;
     EventNumber present() override { return events_; }
     [[nodiscard]] const Time& told_at() const override { return now_; }
-    [[nodiscard]] const JobTable& jobs() const override { return jobs_; }
+    [[nodiscard]] const Model& model() const override { return judgement_.model(); }
 
     [[nodiscard]] cap::BusPacket request_packet(const std::string& job) const;
     [[nodiscard]] std::string question_about(const std::string& job) const;
@@ -206,7 +206,6 @@ private:
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     Judgement judgement_{*this};
-    JobTable jobs_{judgement_.model()};
     NameNumbers job_numbers_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job

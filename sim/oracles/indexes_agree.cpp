@@ -60,8 +60,8 @@ void IndexesAgree::command(fakes::NodeId, std::span<const std::string_view>, std
 void IndexesAgree::settle() {
     for (const StruckOff& struck_off : struck_off_) {
         exercise();
-        const std::string state = recorded_.of(struck_off.job);
-        if (!is_final(state) || index_key(state) != struck_off.index || lost_.in_part(struck_off.job)) continue;
+        const std::string state = recorded_state(struck_off.job);
+        if (!is_final(state) || index_key(state) != struck_off.index || is_torn(struck_off.job)) continue;
         violated(struck_off.by, struck_off.job,
                  fmt::format("it is {} and known, and it is struck off {}", state, struck_off.index));
     }
@@ -138,7 +138,7 @@ void IndexesAgree::list_removed(fakes::NodeId, std::string_view key, std::size_t
 void IndexesAgree::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why,
                                const fakes::redis::Value&, std::int64_t) {
     const auto of = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
-    if (of && recorded_.of(*of).empty()) gone_.insert_or_assign(std::string(*of), now_ms_);
+    if (of && recorded_state(*of).empty()) gone_.insert_or_assign(std::string(*of), now_ms_);
     const bool by_itself = why != fakes::redis::Removal::deleted;
     const auto job = job_of_hash(key);
     if (job && why == fakes::redis::Removal::expired) expired_.emplace(*job);
@@ -163,7 +163,7 @@ void IndexesAgree::restored(const Keyspace& now) {
 
 void IndexesAgree::check_job(const Keyspace& keys, std::string_view job) {
     const std::string state = job_state(keys, job);
-    if (state.empty() || lost_.in_part(job)) return;
+    if (state.empty() || is_torn(job)) return;
     exercise();
     for (const std::string_view candidate : kStates) {
         const bool listed = in_zset(keys, index_key(candidate), job);
@@ -219,7 +219,7 @@ void IndexesAgree::check_deadline(const Keyspace& keys, std::string_view job, st
         return;
     }
     const auto deadline = hash_field(keys, fmt::format("job:meta:{}", job), "deadline_unix");
-    if (!deadline || lost_.any_of(job) || !scheduler_s_deadline_.contains(job)) return;
+    if (!deadline || loss_of(job).any() || !scheduler_s_deadline_.contains(job)) return;
     if (score == nullptr)
         violated({}, job, fmt::format("it is {}, is due by {}, and {} does not list it", state, *deadline, kDeadlines));
     else if (fmt::format("{:.0f}", *score) != *deadline)
@@ -232,7 +232,7 @@ void IndexesAgree::check_strays(const Keyspace& keys) {
         if (index == nullptr) continue;
         if (is_final(state)) check_forgotten(index_key(state), *index);
         for (const auto& entry : index->ranking()) {
-            if (lost_.in_part(entry.member)) continue;
+            if (is_torn(entry.member)) continue;
             if (job_state(keys, entry.member).empty() && !expired_.contains(entry.member))
                 violated({}, entry.member, fmt::format("{} lists it and it has no hash", index_key(state)));
         }

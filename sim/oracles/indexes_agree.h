@@ -16,9 +16,7 @@
 #include <vector>
 
 #include "engine/config/tunables.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/recorded_states.h"
 
 namespace lockstep::sim {
 
@@ -57,14 +55,12 @@ private:
         std::string index, job;
     };
     const engine::Tunables& tunables_;
-    const RecordedStates& recorded_ = jobs().states();
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     std::vector<StruckOff> struck_off_;
     std::map<std::string, std::int64_t, std::less<>> gone_;  // jobs that are not known any more, and since when
     std::int64_t now_ms_ = 0;                                // by the clock of Redis
     const Time& now_ = told_at();
 
-    const LostRecords& lost_ = jobs().lost();
     using States = std::deque<std::string>;
     std::map<std::string, States, std::less<>> written_;       // by job, since its event list began
     std::set<std::string, std::less<>> expired_;               // jobs

@@ -43,7 +43,7 @@ bool policy_lets_through(std::string_view decision) {
 }  // namespace
 
 void JobHistory::blame(fakes::NodeId node, std::string_view job, std::string detail) {
-    if (lost_.any_of(job)) return;
+    if (loss_of(job).any()) return;
     ++violated_;
     violated(node, job, std::move(detail));
 }
@@ -184,12 +184,11 @@ void JobHistory::on_result_done(const fakes::Event& event) {
     if (delivered != delivered_.end()) delivered_.erase(delivered);
     if (!results_bind_ || !ends(status) || record.state.empty() || engine::wire::rejection(result)) return;
     if (!is_final(record.state)) {
-        const Model& model = jobs().model();
-        const sim::Job* known = model.find(event.job);
+        const sim::Job* known = model().find(event.job);
         const Dispatch dispatch = known == nullptr ? Dispatch{} : known->dispatch;
         const EventNumber sent = dispatch.since;
         const bool is_believed =
-            any_worker_ || dispatch.worker == 0 || model.name_of(dispatch.worker) == result.worker_id();
+            any_worker_ || dispatch.worker == 0 || model().name_of(dispatch.worker) == result.worker_id();
         const bool counts = dispatch.out && !result.worker_id().empty() && is_believed && sent < in_hand_since;
         const auto marked = marked_.find(event.sequence);
         const bool dealt_with_before = marked != marked_.end() && marked->second < sent;
@@ -297,7 +296,7 @@ void JobHistory::at_rest(const RestView& view) {
     }
     for (const auto& [id, record] : jobs_) {
         const bool open = record.submit.open || record.cancel.open || record.approve.open || record.reject.open;
-        if (open || lost_.any_of(id)) ++undecided_;
+        if (open || loss_of(id).any()) ++undecided_;
         if (!record.approve.accepted) continue;
         exercise();
         if (record.state == "APPROVAL_REQUIRED" && !record.was_released)

@@ -21,7 +21,6 @@
 #include <string>
 #include <utility>
 
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/unasked_ends.h"
 
@@ -97,7 +96,6 @@ private:
 
     UnaskedEnds unasked_;
     const bool any_worker_;
-    const LostRecords& lost_ = jobs().lost();
     std::map<std::pair<fakes::NodeId, std::uint64_t>, EventNumber> delivered_;  // results in hand, by sequence
     std::map<std::uint64_t, EventNumber> marked_;  // results that schedulers have dealt with, by sequence, and when
     std::map<std::string, int, std::less<>> looked_for_in_vain_;  // keys that a GET found nothing at

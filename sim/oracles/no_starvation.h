@@ -57,7 +57,7 @@ private:
     const Duration until_replaced_;
     std::map<std::string, Waiting, std::less<>> jobs_;
     std::map<std::string, Tenant, std::less<>> tenants_;
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     const Time& now_ = told_at();
 };
 

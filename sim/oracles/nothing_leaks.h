@@ -103,7 +103,7 @@ private:
     std::set<fakes::NodeId> serving_;  // who has announced itself since it came up
     std::map<fakes::NodeId, Ending> ending_;
     std::map<fakes::NodeId, std::map<std::pair<std::string, std::uint64_t>, Given>> hands_;
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     const Time& now_ = told_at();
     std::int64_t redis_now_ = 0;  // milliseconds
     bool clocks_jumped_ = false;  // one that goes back prolongs what it counts down

@@ -22,7 +22,6 @@
 #include "fakes/redis/observer.h"
 #include "reports/run_report.h"
 #include "sim/judge/judgement.h"
-#include "sim/oracles/job_table.h"
 #include "sim/oracles/tunables_in_force.h"
 #include "sim/world/trace.h"
 
@@ -39,8 +38,8 @@ public:
                      std::string detail, EventNumber earlier) override {
         violated(invariant, node, job, std::move(detail), earlier);
     }
-    /// What is known of the jobs. The oracles are told of everything after it.
-    [[nodiscard]] virtual const JobTable& jobs() const = 0;
+    /// What is known of the run. It is told of everything before the oracles are.
+    [[nodiscard]] virtual const Model& model() const = 0;
     /// What is being told has put an invariant to the test.
     virtual void exercised() {}
 };
@@ -78,10 +77,24 @@ protected:
         ++exercised_;
         judge_.exercised();
     }
-    [[nodiscard]] const JobTable& jobs() const { return judge_.jobs(); }
+    [[nodiscard]] const Model& model() const { return judge_.model(); }
+    /// As every reader of Redis takes it, of a change as it is afterwards; empty for a job that Redis does not know.
+    [[nodiscard]] std::string recorded_state(std::string_view job) const {
+        return std::string(model().recorded_state(job));
+    }
+    /// What Redis has lost of the job. Oracles excuse jobs of which it lost something, and no others.
+    [[nodiscard]] Loss loss_of(std::string_view job) const {
+        const Job* known = model().find(job);
+        return known == nullptr ? Loss{} : known->lost;
+    }
+    /// It lost its hash or one of its places, while others of its records were kept: they may contradict each other from then on.
+    [[nodiscard]] bool is_torn(std::string_view job) const {
+        const Job* known = model().find(job);
+        return known != nullptr && known->is_torn;
+    }
     /// A request as Redis stores it; null where it is none. Valid until the next one is read.
     [[nodiscard]] const cap::JobRequest* read_request(std::string_view json) const {
-        return jobs().requests().read(json);
+        return model().requests().read(json);
     }
     /// When the last event was told, also one of a kind that this oracle has not asked for.
     [[nodiscard]] const Time& told_at() const { return judge_.told_at(); }

@@ -265,7 +265,7 @@ void RecordsTrue::on_told(const fakes::Event& event) {
     }
     if (event.packet->trace_id() != told.job_id())
         object_to(fmt::format("the bus is told of it under the trace {}", event.packet->trace_id()));
-    if (letter == nullptr || lost_.any_of(told.job_id())) return;
+    if (letter == nullptr || loss_of(told.job_id()).any()) return;
     const auto is_told = [&](const LetterText& entry) {
         return entry.status == status && entry.code == told.error_code() && says(entry.reason, told.error_message());
     };
@@ -277,7 +277,7 @@ void RecordsTrue::on_told(const fakes::Event& event) {
 /// A stream takes a second message of an id for a repetition of the first.
 void RecordsTrue::on_sent(const fakes::Event& event) {
     const auto job = jobs_.find(event.job);
-    if (job == jobs_.end() || event.message_id.empty() || lost_.any_of(event.job)) return;
+    if (job == jobs_.end() || event.message_id.empty() || loss_of(event.job).any()) return;
     exercise();
     auto& sent_as = job->second.sent_as;
     const auto same = std::ranges::find(sent_as, event.message_id, &std::pair<std::string, std::string>::first);
@@ -471,7 +471,7 @@ void RecordsTrue::restored(const fakes::redis::Keyspace& now) {
 
 void RecordsTrue::settle() {
     for (const Change& change : changes_) {
-        if (!lost_.any_of(change.job)) judge(change);
+        if (!loss_of(change.job).any()) judge(change);
     }
     changes_.clear();
 }

@@ -32,7 +32,6 @@
 
 #include "engine/wire/fwd.h"
 #include "sim/oracles/letter_facts.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -139,9 +138,8 @@ private:
     };
     std::map<std::pair<fakes::NodeId, std::string>, Shown> shown_;  // by who asks, and about which job
     std::map<std::string, std::string, std::less<>> stand_ins_;     // of redacted outputs, by key
-    const LostRecords& lost_ = jobs().lost();
-    std::vector<Change> changes_;  // of the present command
-    fakes::NodeId client_;         // whose command it is; not valid: none is under way
+    std::vector<Change> changes_;                                   // of the present command
+    fakes::NodeId client_;                                          // whose command it is; not valid: none is under way
     std::int64_t now_ms_ = 0;
     bool clocks_jumped_ = false;
 };

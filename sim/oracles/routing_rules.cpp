@@ -121,7 +121,7 @@ void RoutingRules::on_lock(const fakes::Event& event, Time now) {
         handlings_.erase(old);
     }
     if (event.kind != EventKind::lock_acquired || !is_scheduler(holder)) return;
-    const std::string state = states_.of(event.job);
+    const std::string state = recorded_state(event.job);
     const bool may_choose = !is_final(state) && state != "DISPATCHED" && state != "RUNNING";
     handlings_[place] = {present(), present(), now, present(), may_choose, 0, {}};
 }

@@ -29,7 +29,6 @@
 #include "engine/wire/fwd.h"
 #include "sim/oracles/heard_workers.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/recorded_states.h"
 #include "sim/oracles/replica_traffic.h"
 #include "sim/oracles/settings_in_force.h"
 
@@ -125,7 +124,6 @@ private:
     const engine::Tunables& tunables_;
     HeardWorkers heard_;
     SettingsInForce settings_;
-    const RecordedStates& states_ = jobs().states();
     std::map<std::string, Wanted, std::less<>> wanted_;  // by job, those whose request is stored
     std::map<Place, Handling> handlings_;                // those that go on
     std::map<fakes::NodeId, ReplicaTraffic> traffic_;

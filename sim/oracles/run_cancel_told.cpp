@@ -38,7 +38,7 @@ void RunCancelTold::string_set(fakes::NodeId client, std::string_view key, const
         const bool is_over = record != steps_of(document).end() && is_step_over(step_status(*record));
         if (by_user(client) || !is_over) continue;
         exercise();
-        if (is_final(states_.of(job))) continue;
+        if (is_final(recorded_state(job))) continue;
         owed_[job] = {client, std::string(run), step, upcoming()};
     }
 }
@@ -46,7 +46,7 @@ void RunCancelTold::string_set(fakes::NodeId client, std::string_view key, const
 void RunCancelTold::at_rest(const RestView& view) {
     if (!view.quiet) return;
     for (const auto& [job, owed] : owed_) {
-        if (lost_.any_of(job) || view.redis.find("wf:run:" + owed.run) == nullptr) continue;
+        if (loss_of(job).any() || view.redis.find("wf:run:" + owed.run) == nullptr) continue;
         violated(owed.by, job,
                  fmt::format("the step {} of the run {} is over and its job was not, and nobody has called it off",
                              owed.step, owed.run),

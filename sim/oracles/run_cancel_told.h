@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -40,8 +39,6 @@ private:
 
     std::map<std::string, AtWork, std::less<>> runs_;
     std::map<std::string, Owed, std::less<>> owed_;  // by job
-    const RecordedStates& states_ = jobs().states();
-    const LostRecords& lost_ = jobs().lost();
 };
 
 }  // namespace lockstep::sim

@@ -133,9 +133,9 @@ void RunProgress::judge_change(fakes::NodeId client, const std::string& name, co
     accuse(wrongly_transformed(change));
     accuse(tried_too_often(change));
     const std::string ended = job_that_ended(change);
-    if (ended.empty() || lost_.any_of(ended)) return;
+    if (ended.empty() || loss_of(ended).any()) return;
     // Nobody judges by a record that is not there.
-    const std::string state = states_.of(ended);
+    const std::string state = recorded_state(ended);
     if (!state.empty() && !is_final(state))
         accuse(fmt::format("is {}, and its job {} is {}", step_status(change.is), ended, state));
 }
@@ -198,7 +198,7 @@ void RunProgress::at_rest(const RestView& view) {
         if (!waits.otherwise.empty()) {
             const json& step = step_or_nothing(run.document, waits.otherwise);
             const std::string job = member_text(step, "job_id");
-            if (!job.empty() && lost_.any_of(job)) continue;
+            if (!job.empty() && loss_of(job).any()) continue;
             if (job.empty() && !view.quiet && is_to_come(step)) continue;
             const std::string state = state_of(job);
             if (state.empty() && garbled_.contains(job)) continue;

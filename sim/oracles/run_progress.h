@@ -20,7 +20,6 @@
 #include <string>
 #include <string_view>
 
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/run_definitions.h"
 #include "sim/oracles/run_steps.h"
@@ -67,8 +66,6 @@ private:
     std::set<std::string, std::less<>> committed_;  // jobs that a document has named
     std::set<std::string, std::less<>> garbled_;    // jobs whose submission the stream has as something else
     std::map<std::string, std::string, std::less<>> requests_;  // to be submitted, by job: bytes of packets
-    const LostRecords& lost_ = jobs().lost();
-    const RecordedStates& states_ = jobs().states();
 };
 
 }  // namespace lockstep::sim

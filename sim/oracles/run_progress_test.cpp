@@ -149,7 +149,7 @@ TEST_F(RunProgressTest, AttemptsAreCountedOneByOneAndGiveTheirJobsTheirNames) {
 
 TEST_F(RunProgressTest, AStepEndsOnlyOnceItsJobHas) {
     const auto job_is = [this](const char* state) {
-        judge.table.hash_set(Topology::kGateway, "job:meta:r:a@1", "state", nullptr, state);
+        judge.judgement.model().hash_set(Topology::kGateway, "job:meta:r:a@1", "state", nullptr, state);
     };
     const char* begun = R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})";
     const char* ended = R"({"a":{"status":"failed","attempts":1,"job_id":"r:a@1"}})";

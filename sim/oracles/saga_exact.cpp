@@ -249,7 +249,7 @@ void SagaExact::restored(const fakes::redis::Keyspace& now) {
     }
     for (auto& [name, saga] : sagas_) saga.lost = saga.lost || saga.under_way || saga.owed_since;
     for (const auto& [job, step] : steps_)
-        if (jobs().lost().taken_back(job)) sagas_[step.saga].lost = true;
+        if (loss_of(job).taken_back()) sagas_[step.saga].lost = true;
     std::erase_if(kept_aside_, [this](const auto& kept) { return !letters_.contains(kept.first); });
 }
 
@@ -443,7 +443,7 @@ bool SagaExact::waits() const {
         }
     }
     return std::ranges::any_of(published_, [this](const auto& job) {
-        return !settled(job.second) && !jobs().lost().taken_back(job.first) && !cut_off(job.first, job.second);
+        return !settled(job.second) && !loss_of(job.first).taken_back() && !cut_off(job.first, job.second);
     });
 }
 
@@ -466,7 +466,7 @@ void SagaExact::at_rest(const RestView& view) {
         // Of a record that is gone, its time being over or by eviction, the last that was seen counts.
         const std::string left = job_state(view.redis, job);
         const std::string& end = left.empty() ? last : left;
-        if (!settled(end) && !jobs().lost().taken_back(job) && !cut_off(job, end))
+        if (!settled(end) && !loss_of(job).taken_back() && !cut_off(job, end))
             violated(
                 {}, job,
                 fmt::format("this compensation was published, and at the end it is {}", end.empty() ? "unknown" : end));

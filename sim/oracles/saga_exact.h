@@ -26,7 +26,6 @@
 
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {

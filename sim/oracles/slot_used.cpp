@@ -33,7 +33,7 @@ Duration longest_after_trouble(const engine::Tunables& tunables) {
 }  // namespace
 
 SlotUsed::SlotUsed(Judge& judge, const engine::Tunables& tunables)
-    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)), lines_(tunables, recorded_), workers_(tunables) {}
+    : Oracle(judge), after_trouble_(longest_after_trouble(tunables)), lines_(tunables, model()), workers_(tunables) {}
 
 void SlotUsed::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     const std::uint64_t before = lines_.handed_on();
@@ -106,7 +106,7 @@ void SlotUsed::judge_worker(const fakes::Event& event) {
     };
     for (const WorkerSlots::Idle& idle : workers_.heard(event.packet->heartbeat(), now_, has_limit)) {
         exercise();
-        if (weather_.has_fault() || settings_changed_ || lost_.any_of(idle.job)) continue;
+        if (weather_.has_fault() || settings_changed_ || loss_of(idle.job).any()) continue;
         const auto [began, bound] = from_trouble_on(idle.since, kForAWorker);
         if (now_ - began > bound)
             violated(
@@ -129,8 +129,8 @@ void SlotUsed::judge_put_off(const std::string& name, fakes::NodeId node) {
 }
 
 bool SlotUsed::lost_some_of(const std::string& tenant) const {
-    return std::ranges::any_of(jobs_,
-                               [&](const auto& job) { return job.second.tenant == tenant && lost_.any_of(job.first); });
+    return std::ranges::any_of(
+        jobs_, [&](const auto& job) { return job.second.tenant == tenant && loss_of(job.first).any(); });
 }
 
 void SlotUsed::time_call(const fakes::Event& event) {
@@ -242,7 +242,7 @@ void SlotUsed::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Re
     workers_.key_removed(key, now_);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     if (!name || !jobs_.contains(*name)) return;
-    const std::string state = recorded_.of(*name);
+    const std::string state = recorded_state(*name);
     change(*name, [&state](Job& job) {
         job.on_its_way = on_its_way(state);
         job.waits = false;
@@ -253,7 +253,7 @@ void SlotUsed::restored(const fakes::redis::Keyspace& keys) {
     lines_.restored(keys);
     workers_.restored();
     for (auto& [name, job] : jobs_) {
-        const std::string state = recorded_.of(name);
+        const std::string state = recorded_state(name);
         change(name, [&state](Job& changed) {
             changed.on_its_way = on_its_way(state);
             changed.waits = false;

@@ -26,9 +26,7 @@
 
 #include "engine/config/tunables.h"
 #include "sim/model/weather.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/recorded_states.h"
 #include "sim/oracles/tenant_lines.h"
 #include "sim/oracles/worker_slots.h"
 
@@ -94,8 +92,7 @@ private:
     void time_call(const fakes::Event& event);
 
     const Duration after_trouble_;
-    const Weather& weather_ = jobs().weather();
-    const RecordedStates& recorded_ = jobs().states();
+    const Weather& weather_ = model().weather();
     TenantLines lines_;
     WorkerSlots workers_;
     bool settings_changed_ = false;
@@ -107,7 +104,6 @@ private:
     Duration longest_call_{};  // of those while nothing was broken
     fakes::NodeId actor_;
     const Time& now_ = told_at();
-    const LostRecords& lost_ = jobs().lost();
 };
 
 }  // namespace lockstep::sim

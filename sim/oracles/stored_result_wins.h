@@ -95,7 +95,7 @@ private:
 
     const engine::Tunables& tunables_;
     UnaskedEnds ends_;
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     const Time& now_ = told_at();
     std::map<std::uint64_t, Result> unheard_;                  // by sequence in the one stream that carries results
     std::map<std::string, Time, std::less<>> named_;           // jobs that a stored result is about, and since when

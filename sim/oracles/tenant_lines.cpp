@@ -43,8 +43,7 @@ std::int64_t whole_number(std::string_view text) {
 
 }  // namespace
 
-TenantLines::TenantLines(const engine::Tunables& tunables, const RecordedStates& recorded)
-    : tunables_(tunables), recorded_(recorded) {}
+TenantLines::TenantLines(const engine::Tunables& tunables, const Model& model) : tunables_(tunables), model_(model) {}
 
 std::vector<TenantLines::Finding> TenantLines::command(fakes::NodeId client, std::span<const std::string_view> words,
                                                        std::int64_t now_ms, Time now, Time calm_since) {
@@ -196,7 +195,7 @@ void TenantLines::object(std::string_view job, std::string detail) {
 }
 
 bool TenantLines::stands(const std::string& job) const {
-    const std::string state = recorded_.of(job);
+    const std::string_view state = model_.recorded_state(job);
     const auto known = jobs_.find(job);
     return !state.empty() && !is_final(state) && !on_its_way(state) && known != jobs_.end() &&
            !known->second.since.empty();

@@ -25,7 +25,7 @@
 #include "engine/config/tunables.h"
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
-#include "sim/oracles/recorded_states.h"
+#include "sim/model/model.h"
 #include "sim/world/virtual_time.h"
 
 namespace lockstep::sim {
@@ -38,7 +38,7 @@ public:
     };
 
     /// Both outlive it. `recorded` is kept up to date by its owner.
-    TenantLines(const engine::Tunables& tunables, const RecordedStates& recorded);
+    TenantLines(const engine::Tunables& tunables, const Model& model);
 
     /// A command begins, or is over: what the one before has left that must not be. `calm_since`: nothing has been amiss since.
     [[nodiscard]] std::vector<Finding> command(fakes::NodeId client, std::span<const std::string_view> words,
@@ -98,7 +98,7 @@ private:
     void touch(fakes::NodeId client, Tenant& tenant);
 
     const engine::Tunables& tunables_;
-    const RecordedStates& recorded_;
+    const Model& model_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::map<std::string, Job, std::less<>> jobs_;  // that wait, or have a next try
     std::set<std::string, std::less<>> listed_;     // tenants

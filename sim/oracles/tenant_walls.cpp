@@ -125,7 +125,7 @@ void TenantWalls::note_request(fakes::NodeId client, std::string_view name, std:
     std::string tenant(wire::tenant_of(*request));
     const auto [entry, fresh] = jobs_.try_emplace(std::string(name));
     Job& job = entry->second;
-    if (!fresh && is_scheduler(client) && job.tenant != tenant && !lost_.in_part(name))
+    if (!fresh && is_scheduler(client) && job.tenant != tenant && !is_torn(name))
         violated(client, name, fmt::format("its stored request was {}'s, and becomes {}'s", job.tenant, tenant),
                  job.stored);
     tenants_.insert(tenant);
@@ -178,7 +178,7 @@ void TenantWalls::restored(const fakes::redis::Keyspace& now) {
 /// Null where nothing is stored, or too little is left to say whose it is.
 const TenantWalls::Job* TenantWalls::find(std::string_view job) const {
     const auto found = jobs_.find(job);
-    return found == jobs_.end() || lost_.in_part(job) ? nullptr : &found->second;
+    return found == jobs_.end() || is_torn(job) ? nullptr : &found->second;
 }
 
 void TenantWalls::belongs(fakes::NodeId client, std::string_view name, std::string_view tenant,

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "engine/wire/fwd.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -72,7 +71,6 @@ private:
 
     [[nodiscard]] const Job* find(std::string_view job) const;
 
-    const LostRecords& lost_ = jobs().lost();
     std::map<std::string, Job, std::less<>> jobs_;  // by id, those whose request is stored
     std::set<std::string, std::less<>> tenants_;
     std::map<std::string, History, std::less<>> documents_;           // by key

@@ -16,16 +16,12 @@ inline constexpr fakes::NodeId kOther{6};
 inline constexpr fakes::NodeId kWorker{7};
 inline constexpr const char* kHash = "job:meta:J";
 
-/// Tells an oracle of events and changes as a run does: the table of jobs and the model before it, and the oracle of what it wants only.
+/// Tells an oracle of events and changes as a run does: the model before it, and the oracle of what it wants only.
 class TellingJudge : public Judge {
 public:
     Judgement judgement{*this};  // without rules: only its model is asked, and for what is lost
-    JobTable table{judgement.model()};
 
-    void watch(fakes::redis::Keyspace& keys) {
-        keys.add_observer(table);
-        keys.add_observer(judgement.model());
-    }
+    void watch(fakes::redis::Keyspace& keys) { keys.add_observer(judgement.model()); }
 
     template <class Watching>
     void tell(Watching& oracle, fakes::Event event, Time now) {
@@ -58,10 +54,10 @@ public:
     }
 
     [[nodiscard]] const Time& told_at() const final { return told_at_; }
-    [[nodiscard]] const JobTable& jobs() const final { return table; }
+    [[nodiscard]] const Model& model() const final { return judgement.model(); }
 
 private:
-    [[nodiscard]] std::array<Change*, 3> all_told(Change& oracle) { return {&table, &judgement.model(), &oracle}; }
+    [[nodiscard]] std::array<Change*, 2> all_told(Change& oracle) { return {&judgement.model(), &oracle}; }
 
     NameNumbers job_numbers_;
     Time told_at_{};

@@ -295,7 +295,7 @@ void TimeoutExplained::key_removed(fakes::NodeId, std::string_view key, fakes::r
 
 void TimeoutExplained::restored(const fakes::redis::Keyspace&) {
     std::erase_if(jobs_, [this](const auto& job) {
-        if (!lost_.any_of(job.first)) return false;
+        if (!loss_of(job.first).any()) return false;
         count_waiting(job.second.state, {});
         return true;
     });

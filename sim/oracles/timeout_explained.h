@@ -31,7 +31,6 @@
 #include <string_view>
 
 #include "sim/model/weather.h"
-#include "sim/oracles/lost_records.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -99,8 +98,7 @@ private:
 
     const engine::Duration on_the_way_;  // the longest time from DISPATCHED to RUNNING
     const engine::Duration between_tries_;
-    const LostRecords& lost_ = jobs().lost();
-    const Weather& weather_ = jobs().weather();
+    const Weather& weather_ = model().weather();
     std::map<std::string, Job, std::less<>> jobs_;
     std::map<std::string, Announced, std::less<>> workers_;  // by their own heartbeats
     std::map<std::uint64_t, std::string> submissions_;       // delivered and not settled: whose, by sequence

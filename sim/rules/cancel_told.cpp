@@ -7,12 +7,13 @@
 //    dispatch reaches a worker all the same, what was published before was too early for that worker: the sender publishes a
 //    JobCancel after it. What is published once the dispatch is stored comes to its worker behind it, however long that one is frozen.
 // 3. A scheduler publishes a JobCancel about jobs only that are CANCELLED or TIMEOUT.
-// 4. A scheduler that hears what somebody else publishes about a job that Redis knows and that has not ended ends it, however
+// 4. A scheduler that hears what another node publishes about a job that Redis knows and that has not ended ends it, however
 //    many such words come together, and whatever was heard about the job before it was known.
 //
 // A cancellation is a core message, at most once: it counts when it is published, by any node; that all hear it is the server's
 // business. It is owed while the scheduler that owes it, Redis and NATS are undisturbed, if slow: it is kept for later nowhere. A
 // worker that has itself reported the end needs no word.
+#include <algorithm>
 #include <map>
 #include <memory>
 

@@ -5,7 +5,7 @@
 //    passes though something was taken out of it, or not all of it was seen: never of one that is withheld.
 // 2. When all is quiet, every output that is withheld has been told of, as its dead letter has: the same node tells both.
 // 3. An output that passes redacted is told of by the node that recorded that, if nothing has disturbed it since: it is not repeated.
-// What Redis has lost of a job whose output is still to be told of, its dead letter included, nobody can tell. That excuses this
+// What Redis has lost of a job whose output is still to be told of, its dead letter included, cannot be told. That excuses this
 // job, and no other.
 #include <chrono>
 

@@ -19,8 +19,19 @@ void JobTracker::on_event(const fakes::Event& event, Time) {
     }
 }
 
+void JobTracker::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
+                            std::int64_t, std::int64_t) {
+    recorded_.string_set(key, after);
+}
+
+void JobTracker::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
+                          std::string_view after) {
+    recorded_.hash_set(key, field, after);
+}
+
 void JobTracker::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
                              std::int64_t) {
+    recorded_.key_removed(key);
     const auto name = job_of_hash(key) ? job_of_hash(key) : job_of_state_key(key);
     const auto found = name ? jobs_.find(*name) : jobs_.end();
     if (found == jobs_.end()) return;
@@ -28,7 +39,8 @@ void JobTracker::key_removed(fakes::NodeId, std::string_view key, fakes::redis::
     read_again(found->first, found->second);
 }
 
-void JobTracker::restored(const fakes::redis::Keyspace& /*now*/) {
+void JobTracker::restored(const fakes::redis::Keyspace& now) {
+    recorded_.restored(now);
     for (auto& [name, job] : jobs_) read_again(name, job);
 }
 

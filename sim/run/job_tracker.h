@@ -7,7 +7,7 @@
 #include <string>
 
 #include "fakes/redis/observer.h"
-#include "sim/oracles/recorded_states.h"
+#include "sim/run/recorded_states.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
@@ -16,10 +16,11 @@ class JobTracker final : public EventObserver, public fakes::redis::KeyspaceObse
 public:
     static constexpr fakes::EventKinds kWanted{fakes::EventKind::state, fakes::EventKind::submit};
 
-    /// The states are told of each change before the tracker is, and outlive it.
-    explicit JobTracker(const RecordedStates& recorded) : recorded_(recorded) {}
-
     void on_event(const fakes::Event& event, Time now) override;
+    void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                    std::int64_t expires_before, std::int64_t expires_at) override;
+    void hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                  std::string_view after) override;
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void restored(const fakes::redis::Keyspace& now) override;
@@ -45,7 +46,7 @@ private:
     void count(const Job& job, int by);
     void read_again(const std::string& name, Job& job);
 
-    const RecordedStates& recorded_;
+    RecordedStates recorded_;
     std::map<std::string, Job, std::less<>> jobs_;
     std::size_t unfinished_ = 0;
     std::size_t forgotten_ = 0;

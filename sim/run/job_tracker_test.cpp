@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "fakes/redis/keyspace_events.h"
-#include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
 namespace {
@@ -20,7 +19,6 @@ class JobTrackerTest : public ::testing::Test, private fakes::Trace {
 protected:
     JobTrackerTest() {
         keys.add_observer(events_);
-        keys.add_observer(judge_.table);
         keys.add_observer(jobs);
     }
 
@@ -50,11 +48,9 @@ protected:
     void remove(const std::string& key, Removal why) { keys.remove(*keys.find(key), why); }
 
 private:
-    testing::KeepingJudge judge_;
-
 protected:
     Keyspace keys;
-    JobTracker jobs{judge_.table.states()};
+    JobTracker jobs;
 
 private:
     bool emit(const fakes::Event& event) override {
@@ -129,6 +125,17 @@ TEST_F(JobTrackerTest, ARecordThatHasOutlivedItsTimeIsNotLost) {
     keys.restore([] {});
     EXPECT_EQ(jobs.state_of("a"), "SUCCEEDED");
     EXPECT_EQ(jobs.forgotten(), 0U);
+}
+
+TEST(RecordedStates, AreInTheHashAndWithoutItUnderTheStateKey) {
+    RecordedStates states;
+    states.hash_set("job:meta:a", "state", "RUNNING");
+    states.string_set("job:state:a", "DISPATCHED");
+    EXPECT_EQ(states.of("a"), "RUNNING");
+    states.key_removed("job:meta:a");
+    EXPECT_EQ(states.of("a"), "DISPATCHED");
+    states.key_removed("job:state:a");
+    EXPECT_EQ(states.of("a"), "");
 }
 
 }  // namespace

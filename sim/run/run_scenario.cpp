@@ -11,7 +11,6 @@
 #include "sim/explain/explanation.h"
 #include "sim/judge/judgement.h"
 #include "sim/measure/run_measures.h"
-#include "sim/oracles/job_table.h"
 #include "sim/oracles/oracle.h"
 #include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
@@ -122,7 +121,7 @@ private:
                      std::string detail, EventNumber earlier) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
     [[nodiscard]] const Time& told_at() const override { return simulation_.trace().told_at(); }
-    [[nodiscard]] const JobTable& jobs() const override { return job_table_; }
+    [[nodiscard]] const Model& model() const override { return judgement_.model(); }
     void exercised() override { judged_jobs_.exercised(); }
     void exercised_by(std::string_view job) override { judged_jobs_.exercised_by(job); }
     [[nodiscard]] reports::Fact present_fact();
@@ -136,9 +135,8 @@ private:
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
     Judgement judgement_{*this};
-    JobTable job_table_{judgement_.model()};
     std::vector<std::unique_ptr<Oracle>> oracles_;
-    JobTracker jobs_{job_table_.states()};
+    JobTracker jobs_;
     RunTracker runs_;
     JudgedJobs judged_jobs_;
     ExpectedEvents expected_events_;
@@ -196,7 +194,6 @@ void Run::observe() {
     if (dumper_) trace.add_observer(*dumper_);
     if (calls_) trace.add_observer(*calls_);
     if (measures_) measures_->observe(trace, cluster_.redis());
-    cluster_.redis().add_observer(job_table_);
     trace.add_observer(jobs_, JobTracker::kWanted);
     cluster_.redis().add_observer(jobs_);
     cluster_.redis().add_observer(runs_);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "fakes/redis/keyspace_events.h"
-#include "sim/oracles/test_oracle.h"
 
 namespace lockstep::sim {
 namespace {
@@ -18,7 +17,6 @@ class RunTrackerTest : public ::testing::Test, private fakes::Trace {
 protected:
     RunTrackerTest() {
         keys.add_observer(events_);
-        keys.add_observer(judge_.table);
         keys.add_observer(jobs);
         keys.add_observer(runs);
     }
@@ -32,12 +30,10 @@ protected:
     }
 
 private:
-    testing::KeepingJudge judge_;
-
 protected:
     fakes::redis::Keyspace keys;
     RunTracker runs;
-    JobTracker jobs{judge_.table.states()};
+    JobTracker jobs;
 
 private:
     bool emit(const fakes::Event& event) override {

@@ -1,7 +1,5 @@
 // What Redis says of the states of jobs: the field of the job's hash, and while that is missing the text under its state key,
 // as every reader of it does (redis-schema.md 3.1). Follows the keyspace, also where data is lost.
-//
-// It belongs to the table of jobs, which passes on what it hears.
 #pragma once
 
 #include <map>
@@ -27,8 +25,6 @@ public:
 
     /// Empty for a job that Redis does not know.
     [[nodiscard]] std::string of(std::string_view job) const;
-    /// What stands under its state key, whatever its hash says.
-    [[nodiscard]] std::string mirror_of(std::string_view job) const;
 
 private:
     std::map<std::string, Record, std::less<>> jobs_;

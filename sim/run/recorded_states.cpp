@@ -1,4 +1,4 @@
-#include "sim/oracles/recorded_states.h"
+#include "sim/run/recorded_states.h"
 
 #include "sim/model/job_keys.h"
 
@@ -36,11 +36,6 @@ void RecordedStates::restored(const fakes::redis::Keyspace& now) {
 std::string RecordedStates::of(std::string_view job) const {
     const auto found = jobs_.find(job);
     return found == jobs_.end() ? std::string{} : found->second.state();
-}
-
-std::string RecordedStates::mirror_of(std::string_view job) const {
-    const auto found = jobs_.find(job);
-    return found == jobs_.end() ? std::string{} : found->second.key;
 }
 
 }  // namespace lockstep::sim

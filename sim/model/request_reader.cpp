@@ -1,4 +1,4 @@
-#include "sim/oracles/request_reader.h"
+#include "sim/model/request_reader.h"
 
 #include <functional>
 #include <utility>
