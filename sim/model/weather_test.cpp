@@ -76,6 +76,17 @@ TEST_F(WeatherTest, AServersFaultExcusesAllWhileItLasts) {
     EXPECT_FALSE(weather.clear_for(kReplica, now)) << "whose link it is is not told";
 }
 
+TEST_F(WeatherTest, ARedisThatStillLoadsIsDisturbedHoweverLongAgoItsRestartBegan) {
+    fault("redis.restart", "begin");
+    now += 1h;
+    fakes::Event ping = testing::event_of(EventKind::redis, {});
+    ping.node = kWorker;
+    ping.payload = "-LOADING Redis is loading the dataset in memory\r\n";
+    weather.on_event(ping, now);
+    EXPECT_FALSE(weather.clear_for(kReplica, now));
+    EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
+}
+
 TEST_F(WeatherTest, TheKernelIsNoPartOfAJobsWayToItsWorker) {
     fault("kernel.outage", "begin");
     EXPECT_TRUE(weather.clear_for(kReplica, now));
