@@ -80,7 +80,7 @@ private:
     /// Waits out the delay of a parked job, then for a place of its tenant and for a slot, and has it tried then.
     [[nodiscard]] Task<void> wait_out(JobId job, std::string tenant, Duration delay);
     [[nodiscard]] Task<void> try_woken(JobId job);
-    /// `tenant`: empty where nobody knows.
+    /// `tenant`: empty where it is not known.
     [[nodiscard, gnu::noinline]] Task<void> try_stored(JobId job, std::string tenant, Semaphore::Permit slot,
                                                        Crowd::Place place);
     [[nodiscard, gnu::noinline]] Task<Disposition> handle(JobId job, cap::JobRequest request);

@@ -16,7 +16,8 @@
 // 3. Where data is lost, the model follows what Redis has kept, so that a rule has no case for it.
 // 4. `require` is called where the rule applies, held or not; the message says what was observed and what is allowed. `because` is
 //    the earlier event that makes the present one wrong, or 0.
-// 5. A table entry that has both an oracle and a rule is judged by the oracle, and the rule runs beside it
+// 5. What is to have happened by a time is expected (`expect_by`), and what the run comes to is a rule over `AtRest`.
+// 6. A table entry that has both an oracle and a rule is judged by the oracle, and the rule runs beside it
 //    (sim/judge/judges_agree_test.cpp).
 #pragma once
 

@@ -311,6 +311,9 @@ void RoutingRules::restored(const fakes::redis::Keyspace& now) {
         const fakes::redis::Value& value = now.find(key)->value;
         const auto* text = std::get_if<std::string>(&value);
         if (text != nullptr && key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), *text);
+        const auto job = job_of_hash(key);
+        const auto handed = job ? hash_field(now, key, "ls_handed") : std::nullopt;
+        if (handed) handed_.insert_or_assign(std::string(*job), std::string(*handed));
         const auto* places = is_of_waiting(key) ? std::get_if<fakes::redis::SortedSet>(&value) : nullptr;
         if (places == nullptr) continue;
         for (const auto& place : places->ranking())

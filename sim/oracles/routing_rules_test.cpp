@@ -152,6 +152,18 @@ TEST_F(RoutingRulesTest, EqualLoadsGoToTheSmallestId) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("and v has 0.00")));
 }
 
+TEST_F(RoutingRulesTest, AWorkerThatKeepsASlotForAJobDoesSoInDataThatCameBack) {
+    hear("v", "a", {.active = 1});
+    hear("w", "a", {.active = 0});
+    fakes::redis::Keyspace keys;
+    keys.set_string("cfg:system:default", kPools, fakes::redis::kNever);
+    keys.hash_set(keys.create<fakes::redis::Hash>("job:meta:j"), "ls_handed", "v");
+    judge.restored(oracle, keys);
+    submit("j");
+    route("j", "v");
+    EXPECT_THAT(judge.found, IsEmpty());
+}
+
 TEST_F(RoutingRulesTest, WhatHasBeenSentSinceTheHeartbeatCounts) {
     hear("v", "a", {});
     hear("w", "a", {});
