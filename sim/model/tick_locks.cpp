@@ -35,7 +35,7 @@ void TickLocks::on_lock(TickLock& lock, const fakes::Event& event, Since now) {
     hold.granted_asked = hold.asked;
     hold.granted = now.event;
     hold.is_known = false;
-    hold.answer_is_due = hold.asked != Time{};  // else its connection has ended since it asked
+    hold.answer_is_due = hold.asked != Time{};  // else its connection broke after it had asked
 }
 
 void TickLocks::called(const TickLock& lock, const fakes::Event& call, Time now) {

@@ -1,5 +1,5 @@
-// Who is disturbed, and since when not: for promises that hold while nothing is wrong with those whom they concern. It is told of an
-// event after all who judge: they find the weather as it was until then.
+// Which nodes are disturbed, and since when they are not: for promises that hold while nothing is wrong with the nodes concerned. It hears
+// an event after all rules have: they find the weather as it was until then.
 //
 // 1. A replica is disturbed while it is down, frozen, stopping or with a clock that goes wrong, when a connection of its breaks,
 //    and when one of its calls gets no answer in time: servers that are too slow for the settings disturb the caller.
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] Time settled_since() const { return settled_; }
     /// When a fault last began or ended, a node went down, or data was lost; nothing: never. Nodes that start are no trouble.
     [[nodiscard]] std::optional<Time> last_trouble() const { return last_trouble_; }
-    /// Redis has lost data, or something else is amiss.
+    /// Redis has lost data, or another thing has gone wrong.
     void trouble(Time now) {
         settled_ = now;
         last_trouble_ = now;

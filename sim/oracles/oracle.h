@@ -38,7 +38,7 @@ public:
                      std::string detail, EventNumber earlier) override {
         violated(invariant, node, job, std::move(detail), earlier);
     }
-    /// What is known of the run. It is told of everything before the oracles are.
+    /// What is known of the run. It hears everything before the oracles do.
     [[nodiscard]] virtual const Model& model() const = 0;
     /// What is being told has put an invariant to the test.
     virtual void exercised() {}

@@ -4,7 +4,7 @@
 // 1. An event names the step `output_policy`. It says DENIED of a job whose output is withheld, and SUCCEEDED of one whose output
 //    passes though something was taken out of it, or not all of it was seen: never of one that is withheld.
 // 2. When all is quiet, every output that is withheld has been told of, as its dead letter has: the same node tells both.
-// 3. An output that passes redacted is told of by the node that recorded that, if nothing has disturbed it since: it is not repeated.
+// 3. Of an output that passes redacted the node that recorded it tells, if nothing has disturbed that node since: it is not repeated.
 // What Redis has lost of a job whose output is still to be told of, its dead letter included, cannot be told. That excuses this
 // job, and no other.
 #include <chrono>
@@ -25,13 +25,13 @@ void says_what_is_recorded(const OutputTold& told, const Model&, Verdict& verdic
     verdict.require(told.job != nullptr, 0, "what it publishes on sys.audit.output_policy is no progress of a job");
     if (told.job == nullptr) return;
     verdict.exercised();
-    verdict.require(told.step == "output_policy", 0, "its output is told of as of the step {}", told.step);
+    verdict.require(told.step == "output_policy", 0, "its output is reported for the step {}", told.step);
     const auto& recorded = told.job->output.recorded;
     if (is_forgotten(*told.job)) return;
-    verdict.require(recorded.has_value(), 0, "its output is told of, and no word on it is recorded");
+    verdict.require(recorded.has_value(), 0, "its output is reported, and no decision on it is recorded");
     if (!recorded) return;
     verdict.require(told.denied == recorded->record.withholds(), recorded->since.event,
-                    "its output is told of as {}, and its record says that it {}", told.denied ? "withheld" : "passed",
+                    "its output is reported as {}, and its record says that it {}", told.denied ? "withheld" : "passed",
                     recorded->record.withholds() ? "is withheld" : "passes");
 }
 
