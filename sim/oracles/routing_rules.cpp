@@ -123,7 +123,9 @@ void RoutingRules::on_lock(const fakes::Event& event, Time now) {
     if (event.kind != EventKind::lock_acquired || !is_scheduler(holder)) return;
     const std::string state = recorded_state(event.job);
     const bool may_choose = !is_final(state) && state != "DISPATCHED" && state != "RUNNING";
-    handlings_[place] = {present(), present(), now, present(), may_choose, 0, {}};
+    const auto handed = handed_.find(event.job);
+    handlings_[place] = {present(),  present(), now, present(),
+                         may_choose, 0,         {},  handed == handed_.end() ? std::string{} : handed->second};
 }
 
 void RoutingRules::on_answer(const fakes::Event& event, Time now) {
@@ -351,7 +353,8 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
             !choice->wanted.requires_.empty())
             exercise();
         const auto handed = handed_.find(job);
-        const bool is_handed = handed != handed_.end() && handed->second == worker;
+        const bool is_handed =
+            handling->second.handed == worker || (handed != handed_.end() && handed->second == worker);
         std::string complaint;
         for (const engine::RoutingTable& table : tables_of(*choice)) {
             complaint = wrong(*choice, table, std::string(worker), is_handed);

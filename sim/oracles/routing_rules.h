@@ -15,7 +15,7 @@
 // 5. A job for which there is nobody (`ls_last_cause`) has nobody either by these rules. One that goes out on its topic
 //    (`topic_fallback`) has nobody either who is only busy. It may also be that others wait for capacity before it.
 // 6. The store counts the jobs that each worker has in flight. A worker that it has refused a replica is full there until its next
-//    heartbeat; and a try that it has refused a worker may leave the choice to it: the job waits, and the store hands it a free slot. One that it keeps a slot free at for a job (`ls_handed`) may have that job whatever the replica knows of its load.
+//    heartbeat; and a try that it has refused a worker may leave the choice to it: the job waits, and the store hands it a free slot. One that it keeps a slot free at for a job (`ls_handed`), now or when a replica took the job up, may have that job whatever the replica knows of its load.
 #pragma once
 
 #include <map>
@@ -77,6 +77,7 @@ private:
         bool undecided = false;  // it may choose, and has not
         int choices = 0;
         std::map<std::string, EventNumber, std::less<>> taken_back;  // workers, and since when
+        std::string handed;  // the worker that kept a slot free for it when it was taken up
     };
     using Call = std::pair<Place, std::string>;  // by whom, about which job, and the command
 

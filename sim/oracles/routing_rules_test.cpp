@@ -164,6 +164,20 @@ TEST_F(RoutingRulesTest, AWorkerThatKeepsASlotForAJobDoesSoInDataThatCameBack) {
     EXPECT_THAT(judge.found, IsEmpty());
 }
 
+TEST_F(RoutingRulesTest, WhoTookAJobUpGoesByTheSlotThatWasKeptForItThen) {
+    hear("v", "a", {.active = 1});
+    hear("w", "a", {.active = 0});
+    submit("j");
+    judge.hash_set(oracle, kReplica, "job:meta:j", "ls_handed", nullptr, "v");
+    take_up("j");
+    judge.hash_removed(oracle, kReplica, "job:meta:j", "ls_handed", "v");
+    oracle.command(kReplica, {}, 0);
+    choose("j", "v");
+    EXPECT_THAT(judge.found, IsEmpty());
+    route("j", "v");
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("w has 0.00 at most")));
+}
+
 TEST_F(RoutingRulesTest, WhatHasBeenSentSinceTheHeartbeatCounts) {
     hear("v", "a", {});
     hear("w", "a", {});

@@ -112,17 +112,17 @@ public:
         out["name"] = fmt::format("draw-{}", number_);
         out["seed"] = number_;
         if (options_.bases.empty()) {
-            // A worker that hangs holds its places for the whole running timeout, again and again, and jobs wait that long for them; or
-            // for ever, where it never hears that they are called off. A run ends when nothing is left to do.
             out["duration"] = "12h";
             out["cluster"] = cluster();
-            out["cluster"]["config"].emplace("overload_limit", "2h");
             out["load"] = load();
         } else {
             adopt(options_.bases[number_ % options_.bases.size()], out);
         }
         out["faults"] = Document::array();
         const bool by_themselves = options_.bases.empty() && apply_themes(out);
+        // A worker that hangs holds its places for the whole running timeout, again and again, and jobs wait that long for them; or for
+        // ever, where it never hears that they are called off. A run ends when nothing is left to do.
+        if (options_.bases.empty()) config(out).emplace("overload_limit", "2h");
         // What holds in calm weather is put to the test in calm weather only.
         const bool calm = options_.bases.empty() && dice_.chance(0.15);
         if (!by_themselves && !calm) {
