@@ -74,6 +74,7 @@ inline constexpr auto kRareBranches = std::to_array<std::string_view>({
     "publish_left_unsent",
     "publish_outcome_unknown",
     "publish_refused_by_stream",
+    "publish_reported_on",
     "publish_resent",
     "quarantine_failed",
     "question_still_open",

@@ -355,7 +355,13 @@ Task<Dispatcher::Sent> Dispatcher::settle(JobLease& lease, const Message& messag
             replica_.ports.log.reached("publish_refused_by_stream");
             co_return Sent::unknown;
         }
-        const bool missed = looked && carrier_gone;
+        const auto reported = co_await replica_.store.result_is_in_hand(lease.job());
+        if (reported.applied() && reported.value()) {
+            // A worker has it, whatever the stream says, and its result waits for this handler to let go of the job.
+            replica_.ports.log.reached("publish_reported_on");
+            co_return Sent::unknown;
+        }
+        const bool missed = looked && carrier_gone && reported.applied();
         const bool by_the_same = missed && misses > 0 && looked->server == missed_by;
         misses = missed ? (by_the_same ? 2 : 1) : 0;
         if (missed) missed_by = looked->server;

@@ -389,6 +389,13 @@ Task<Outcome<std::string>> JobStore::tenant_of(JobId job) {
     co_return is_recorded ? std::string(wire::tenant_or_default(tenant)) : std::string{};
 }
 
+Task<Outcome<bool>> JobStore::result_is_in_hand(JobId job) {
+    RedisCommand read{"HGET", keys::job_meta(job), "ls_result_first"};
+    const auto reply = co_await redis_.command(std::move(read), deadline());
+    if (!reply.applied()) co_return reply.failure_as<bool>();
+    co_return !reply.value().text().empty();
+}
+
 Task<Outcome<bool>> JobStore::tenant_is_full(JobId job, std::int64_t limit) {
     PRECONDITION(limit > 0, "{} others of the tenant of job {} at most", limit, job);
     auto reply = co_await redis_.script(

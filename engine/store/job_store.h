@@ -207,6 +207,8 @@ public:
     [[nodiscard]] Task<Outcome<std::string>> stored_request(JobId job);
     /// The tenant of the job as its record has it; empty: there is no record.
     [[nodiscard]] Task<Outcome<std::string>> tenant_of(JobId job);
+    /// Whether a result of the job was in hand somewhere that is not settled (take_turn), while the job was at work.
+    [[nodiscard]] Task<Outcome<bool>> result_is_in_hand(JobId job);
     /// Whether `limit` other jobs of the job's tenant are on their way. A commit with a limit asks by itself. REQUIRES: a limit.
     [[nodiscard]] Task<Outcome<bool>> tenant_is_full(JobId job, std::int64_t limit);
     /// Replaces a document that still reads `before` (empty: there is none). False when somebody else has written it.
