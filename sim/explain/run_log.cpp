@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "sim/model/job_keys.h"
-#include "sim/oracles/run_documents.h"
+#include "sim/model/run_document.h"
 
 namespace lockstep::sim {
 

@@ -5,13 +5,16 @@ namespace lockstep::sim {
 class Judgement::Opinion final : public Verdict {
 public:
     Opinion(Judgement& judgement, Standing& standing, const Observed& observed)
-        : judgement_(judgement), standing_(standing), observed_(observed) {}
+        : judgement_(judgement), standing_(standing), observed_(observed), job_(observed.job) {}
+    void about(const Job* job) override { job_ = job; }
     void expect_by(Time due, Judging judge) override {
-        judgement_.owed_.emplace(due, Obligation{&standing_, observed_, std::move(judge)});
+        Obligation owed{&standing_, observed_, std::move(judge)};
+        owed.about.job = job_;
+        judgement_.owed_.emplace(due, std::move(owed));
     }
 
 private:
-    [[nodiscard]] std::string_view job() const { return observed_.job == nullptr ? "" : observed_.job->name; }
+    [[nodiscard]] std::string_view job() const { return job_ == nullptr ? "" : job_->name; }
     void count_exercised() override {
         ++standing_.exercised;
         if (!standing_.is_on_trial) findings_.exercised_by(job());
@@ -26,6 +29,7 @@ private:
     Findings& findings_ = judgement_.findings_;
     Standing& standing_;
     const Observed& observed_;
+    const Job* job_;
 };
 
 Judgement::Judgement(Findings& findings) : findings_(findings), model_(findings, *this) {}

@@ -51,6 +51,9 @@ public:
         if (!holds) violated(because, fmt::format(message, std::forward<Arguments>(arguments)...));
     }
 
+    /// What is said from here on concerns this job, not that of the fact; null: none.
+    virtual void about(const Job* job) = 0;
+
     using Judging = std::function<void(const Model&, Verdict&)>;
     /// What is to have happened by then, about the job and by the node of the fact. It is judged once: before anything that comes at
     /// `due` or later, or when all is quiet.

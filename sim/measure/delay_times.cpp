@@ -4,7 +4,7 @@
 
 #include "engine/runtime/time.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/run_documents.h"
+#include "sim/model/run_document.h"
 
 namespace lockstep::sim {
 

@@ -13,6 +13,7 @@
 #include "sim/model/job.h"
 #include "sim/model/run_turns.h"
 #include "sim/model/tick_locks.h"
+#include "sim/model/workflow_runs.h"
 
 namespace lockstep::fakes::redis {
 class Keyspace;
@@ -133,6 +134,38 @@ struct RunChanged : Observed {
     RunChange change;
 };
 
+/// The document of a workflow run was written.
+struct RunWritten : Observed {
+    const WorkflowRun* run = nullptr;
+    JsonDocument before, after, definition;  // null: none; `after` never is
+    EventNumber last_written = 0;            // before; 0: never
+    bool by_user = false;                    // a gateway or an operator
+    std::int64_t redis_ms = 0;               // by Redis' clock
+};
+
+/// The submission of the job of a step was asked for again, and by another request.
+struct StepAskedForAnew : Observed {
+    const WorkflowRun* run = nullptr;
+};
+
+/// The stream has the submission of the job of a step.
+struct StepSubmitted : Observed {
+    const WorkflowRun* run = nullptr;
+};
+
+/// The timeline of a run says that a delay is over.
+struct DelayOver : Observed {
+    const WorkflowRun* run = nullptr;
+    std::string step;
+};
+
+/// A timer of a run was set.
+struct TimerSet : Observed {
+    const WorkflowRun* run = nullptr;
+    std::int64_t at_ms = 0;     // by Redis' clock, rounded down
+    std::int64_t redis_ms = 0;  // now
+};
+
 /// The input of a job was not there.
 struct InputMissed : Observed {
     std::int64_t misses = 0;  // so far
@@ -174,6 +207,13 @@ struct AtRest : Observed {
     bool quiet = false;  // nothing is left to happen; else its time ran out
 };
 
+/// The same, told once of each workflow run.
+struct RunAtRest : Observed {
+    const WorkflowRun* run = nullptr;
+    const fakes::redis::Keyspace* redis = nullptr;
+    bool quiet = false;
+};
+
 /// The compensation of a step was recorded. `job`: the job that it undoes.
 struct CompensationRecorded : Observed {
     bool carries_marks = false;
@@ -182,6 +222,7 @@ struct CompensationRecorded : Observed {
 using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
                           HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
                           Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
-                          SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, AtRest>;
+                          SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
+                          StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

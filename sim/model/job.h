@@ -57,6 +57,13 @@ struct Submission {
     bool outlived = false;         // the record ran out after the job had ended
 };
 
+/// What the workflow run of a job that is a step's says of it.
+struct StepJob {
+    bool is_named = false;    // a document of the run has named it
+    bool is_garbled = false;  // the stream has something else under the name of its submission
+    std::string request;      // to be submitted: bytes of a packet; empty: none
+};
+
 /// A pointer of a success of the job.
 struct GivenPointer {
     std::string pointer;
@@ -97,6 +104,8 @@ struct Job {
     Submission submission;
     std::vector<GivenPointer> given;  // as they were sent and as they arrived, in the order of their texts
     CallingOff calling_off;
+    EventNumber cancel_said = 0;  // a JobCancel about it was published, by anyone, last; 0: never
+    StepJob step;
     bool input_unread = false;  // its hash says that it went on without its input
 
     /// What every reader of the two takes for the state (redis-schema.md 3.1).

@@ -126,6 +126,14 @@ inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
     return key.starts_with("timeline:") || key.starts_with("idempotency:") ? std::string_view{} : key;
 }
 
+/// What is to be sent for a workflow run.
+[[nodiscard]] constexpr bool is_run_outbox(std::string_view key) { return key.starts_with("lockstep:wf:outbox:"); }
+
+/// What belongs to workflow runs, or is shared by them.
+[[nodiscard]] constexpr bool is_of_runs(std::string_view key) {
+    return key.starts_with("wf:") || key.starts_with("lockstep:wf:") || key.starts_with("cordum:wf:");
+}
+
 /// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
 [[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
     return key.starts_with("lockstep:tenant:waiting:");

@@ -81,7 +81,8 @@ void Model::flush() {
     delivering_.clear();
 }
 
-void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t) {
+void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
+    if (!words.empty()) redis_ms_ = now_ms;
     note_run_change(client, run_turns_.command(client, words, clock_.present()));
     if (!facts_.empty()) flush();
     in_command_ = !words.empty();
@@ -156,6 +157,10 @@ void Model::look_whether_out(Job& job, EventNumber event) {
 void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                      std::string_view after) {
     leader_noted_ |= key == kLeaderNote;
+    if (is_run_outbox(key)) {
+        ask_for_step(client, field, after);
+        return flush_unless_in_command();
+    }
     if (!key.starts_with(kJobHashPrefix)) return;
     if (field == "state") {
         enter(client, job_of_hash_key(key), after);
@@ -224,7 +229,12 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
             if (const auto request = wire::from_json<cap::JobRequest>(after))
                 stored.marks.submitted(*request, upcoming());
     }
+    if (runs_.note_definition(key, after)) return;
     run_turns_.string_set(client, key, after);
+    if (const std::string_view run = run_of_document_key(key); !run.empty()) {
+        write_run(client, run, after);
+        return flush_unless_in_command();
+    }
     if (is_redacted_output(key)) redacted_outputs_.emplace(key);
     if (key == kSettingsKey) fail_mode_opened_ |= opens_input_policy(after);
     const auto name = job_of_state_key(key);
@@ -235,6 +245,8 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
 }
 
 void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
+    note_timeline(client, key, value);
+    flush_unless_in_command();
     cap::JobRequest recorded;
     if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
     const Job* parent = recorded.parent_job_id().empty() ? nullptr : &job(recorded.parent_job_id());
@@ -243,8 +255,10 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
 }
 
 /// A job that is queued for a slot found none free.
-void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double) {
+void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double after) {
     if (is_line(key)) job(member).policy.queued(client);
+    set_timer(client, key, member, after);
+    flush_unless_in_command();
 }
 
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
@@ -254,6 +268,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     if (evicted) lose_letters(key, last);
+    if (evicted && is_of_runs(key)) runs_.lose_some(upcoming());
     const auto tear = [this](std::string_view name) {
         Job& torn = job(name);
         torn.lost.of_single_keys = true;
@@ -293,6 +308,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     }
     tick_locks_.data_lost();
     run_turns_.data_lost();
+    runs_.restored(now, upcoming());
     weather_.trouble(clock_.told_at());
     leader_noted_ = now.find(kLeaderNote) != nullptr;
     for (Job& job : jobs_)
@@ -404,8 +420,10 @@ void Model::on_fault(const Event& event) {
     clocks_jumped_ |= event.name.starts_with("clock");
     packets_garbled_ |= event.name == "corrupt";
     taken_back_.on_fault(event);
-    if (event.node == Topology::kRedis && event.name.starts_with("clock_"))
+    if (event.node == Topology::kRedis && event.name.starts_with("clock_")) {
+        redis_clock_set_ = true;
         tick_locks_.clock_of_redis_set(event.name == "clock_drift");
+    }
 }
 
 void Model::on_redis(const Event& event, Time now) {

@@ -23,6 +23,7 @@
 #include "sim/model/names.h"
 #include "sim/model/request_reader.h"
 #include "sim/model/weather.h"
+#include "sim/model/workflow_runs.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
@@ -74,6 +75,8 @@ public:
     [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const;
     /// A clock of the cluster was set forward or back.
     [[nodiscard]] bool clocks_jumped() const { return clocks_jumped_; }
+    /// That of Redis was, or goes at another speed.
+    [[nodiscard]] bool redis_clock_set() const { return redis_clock_set_; }
 
     /// Of the lock of the schedulers' reconciler; null: the replica has not asked for it on its present connection.
     [[nodiscard]] const TickHold* tick_hold(fakes::NodeId replica) const { return tick_locks_.hold_of(replica); }
@@ -89,6 +92,7 @@ public:
     [[nodiscard]] bool waits() const { return outputs_unrecorded_ > 0; }
     /// A redacted output has been stored there.
     [[nodiscard]] bool has_redacted_output(std::string_view key) const { return redacted_outputs_.contains(key); }
+    [[nodiscard]] const WorkflowRuns& runs() const { return runs_; }
     [[nodiscard]] bool runs_go_unlocked() const { return run_turns_.go_unlocked; }
     /// To be told of what it wants after all who judge.
     [[nodiscard]] Weather& weather() { return weather_; }
@@ -150,6 +154,11 @@ private:
     void on_fault(const fakes::Event& event);
     void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
     void on_page();
+    void write_run(fakes::NodeId client, std::string_view name, std::string_view document);
+    void ask_for_step(fakes::NodeId client, std::string_view field, std::string_view request);
+    void note_timeline(fakes::NodeId client, std::string_view key, std::string_view entry);
+    void set_timer(fakes::NodeId client, std::string_view key, std::string_view member, double seconds);
+    void on_step_stored(const fakes::Event& event, Job& meant, bool says_this);
     void note_run_change(fakes::NodeId client, std::optional<RunChange> change);
     void follow_record_call(const fakes::Event& event, Time now);
     void on_lock(const fakes::Event& event, Time now);
@@ -208,6 +217,7 @@ private:
     TakenBack taken_back_;
     TickLocks tick_locks_;
     RunTurns run_turns_;
+    WorkflowRuns runs_;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names
     struct Page {
         fakes::NodeId reader;
@@ -220,6 +230,8 @@ private:
     bool disturbed_ = false;
     bool data_lost_ = false;  // some, at some time
     bool clocks_jumped_ = false;
+    bool redis_clock_set_ = false;
+    std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool packets_garbled_ = false;
     bool fail_mode_opened_ = false;
     engine::Duration answers_good_for_{};

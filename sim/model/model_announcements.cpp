@@ -38,6 +38,7 @@ bool is_cancel(const Event& event) {
 void Model::on_announcement(const Event& event, Time now) {
     if (event.when != When::before) return;
     Job* named = is_cancel(event) ? known_job(event.packet->job_cancel().job_id()) : nullptr;
+    if (named != nullptr) named->cancel_said = clock_.present();
     if (named != nullptr && named->calling_off.is_known()) {
         named->calling_off.told = now;
         if (!by_user(event.node) && event.packet->job_cancel().requested_by() == kSchedulersName)
@@ -102,9 +103,11 @@ void Model::on_submission(const Event& event) {
     // The message id is a header, and still names the job that the gateway meant.
     const std::string_view meant = event.message_id.substr(kSubmitId.size());
     if (meant.empty()) return;
-    const bool asks = event.packet != nullptr && event.packet->has_job_request() && event.job == meant &&
-                      !wire::rejection(event.packet->job_request());
-    Submission& submission = job(meant).submission;
+    Job& named = job(meant);
+    const bool says_this = event.packet != nullptr && event.packet->has_job_request() && event.job == meant;
+    const bool asks = says_this && !wire::rejection(event.packet->job_request());
+    on_step_stored(event, named, says_this);
+    Submission& submission = named.submission;
     submission.garbled |= !asks;
     submission.only_stored |= asks && !submission.recorded;
 }
@@ -124,6 +127,7 @@ void Model::forget_in_nats(const Event& fault) {
     const bool power_cut = fault.name == "nats.power_cut";
     const bool leader_lost = fault.name == "nats.new_leader" && fault.from == "begin" && !leader_noted_;
     if (!power_cut && !leader_lost) return;
+    if (power_cut) runs_.cut_off(upcoming());
     for (Job& job : jobs_) {
         if (power_cut) job.results.all_lost();
         job.submission.cut_off |= std::exchange(job.submission.only_stored, false);
@@ -165,6 +169,13 @@ void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet) {
     if (quiet) listener_.on_time(Time::max());
     for (const Job& job : jobs_) {
         AtRest& fact = note(AtRest{}, {}, &job, clock_.present());
+        fact.redis = &redis;
+        fact.quiet = quiet;
+        flush();
+    }
+    for (const WorkflowRun& run : runs_.all()) {
+        RunAtRest& fact = note(RunAtRest{}, {}, nullptr, clock_.present());
+        fact.run = &run;
         fact.redis = &redis;
         fact.quiet = quiet;
         flush();

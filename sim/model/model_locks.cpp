@@ -26,6 +26,8 @@ void Model::on_lock(const Event& event, Time now) {
     const Since since{clock_.present(), now};
     if (!taken && !expired && event.node.valid() && event.peer.valid()) on_lock_touched(event);
     if (TickLock* lock = tick_locks_.find(event.key)) tick_locks_.on_lock(*lock, event, since);
+    if (expired && is_run_lock(event.key))
+        if (WorkflowRun* run = runs_.find(event.key.substr(kRunLockPrefix.size()))) run->lock_expired = now;
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (expired) {

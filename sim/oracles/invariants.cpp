@@ -4,7 +4,6 @@
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/dead_letter_complete.h"
-#include "sim/oracles/delay_timer_kept.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/hearsay.h"
 #include "sim/oracles/indexes_agree.h"
@@ -19,8 +18,6 @@
 #include "sim/oracles/result_heard.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
-#include "sim/oracles/run_cancel_told.h"
-#include "sim/oracles/run_progress.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
 #include "sim/oracles/snapshot_whole.h"
@@ -111,7 +108,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout), least(&T::saga_entry_max_age)}},
         {.name = "delay_timer_kept",
          .help = "a step that waits for a time goes on then, once, and not before",
-         .make = by_tunables<DelayTimerKept>,
+         .rules = rules::delay_timer_kept,
          .reads = {most(&T::delay_poller_interval), most(&T::delay_persist_min), most(&T::wf_scan_interval)}},
         {.name = "run_exclusion",
          .help = "one workflow run is advanced by one holder of its lock at a time",
@@ -119,11 +116,11 @@ std::vector<Invariant> make_table() {
          .reads = {exactly(&T::wf_on_redis_error), exactly(&T::wf_on_contention)}},
         {.name = "run_progress",
          .help = "a workflow run ends or waits for a human, by the rules, and nothing of it is undone or lost",
-         .make = alone<RunProgress>,
+         .rules = rules::run_progress,
          .excused_where_lost = kExcusedByEither},
         {.name = "run_cancel_told",
          .help = "a job that its workflow run needs no more is called off",
-         .make = alone<RunCancelTold>},
+         .rules = rules::run_cancel_told},
         {.name = "circuit_rules",
          .help = "no kernel call while the circuit is open, few probes half-open, closed after successes",
          .make = by_tunables<CircuitRules>,

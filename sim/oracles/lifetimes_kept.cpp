@@ -9,7 +9,7 @@
 #include "fakes/redis/keyspace_events.h"
 #include "sim/model/job_keys.h"
 #include "sim/oracles/heard_results.h"
-#include "sim/oracles/run_documents.h"
+#include "sim/model/run_document.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

@@ -26,7 +26,7 @@ constexpr int kTriesOfScan = 3;
 constexpr Duration kPausesOfScan = 3s;
 constexpr Duration kLookedFor = 500ms;
 /// Clocks of a cluster go a little differently.
-constexpr Duration surely(Duration duration) { return duration - duration / 16; }
+constexpr Duration a_little_less(Duration duration) { return duration - duration / 16; }
 
 }  // namespace
 
@@ -65,7 +65,7 @@ std::string OutputScans::on_question(const fakes::Event& event, Time now) {
     const std::string_view key = pointer.substr(kSchemeOfOutputs.size());
     if (!key.starts_with(kOutputKeys) || outputs_.contains(key)) return {};
     const Duration passed = now - claim->second.since;
-    if (passed >= surely(kLookedFor)) return {};
+    if (passed >= a_little_less(kLookedFor)) return {};
     return fmt::format("its output counts as none {} ms after its scan was begun", engine::to_millis(passed));
 }
 
@@ -76,9 +76,9 @@ std::string OutputScans::given_up(fakes::NodeId replica, std::string_view job, T
     if (known == found->second.claims.end() || known->second.heard) return {};
     const Claim& claim = known->second;
     const Duration passed = now - claim.since;
-    const bool circuit_waited_for = passed >= surely(2 * tunables_.circuit_open_for);
+    const bool circuit_waited_for = passed >= a_little_less(2 * tunables_.circuit_open_for);
     if (circuit_waited_for) return {};
-    if (passed < surely(kPausesOfScan))
+    if (passed < a_little_less(kPausesOfScan))
         return fmt::format(
             "the scan of its output is given up {} ms after it was begun, and it is to be tried {} times",
             engine::to_millis(passed), kTriesOfScan);

@@ -51,9 +51,13 @@ protected:
     template <class Doing>
     void by_command(fakes::NodeId node, std::vector<std::string_view> words, Doing doing) {
         keys.act_for(node);
-        keys.tell_command(node, words, 0);
+        const std::int64_t now_ms = engine::to_millis(now - Time{});
+        keys.tell_command(node, words, now_ms);
         doing();
-        keys.tell_command(node, {}, 0);
+        keys.tell_command(node, {}, now_ms);
+    }
+    void set_text(const std::string& key, const std::string& text, fakes::NodeId client = kReplica) {
+        by_command(client, {"SET"}, [&] { keys.set_string(key, text, fakes::redis::kNever); });
     }
     /// The hash and the state key.
     void move(const std::string& job, const std::string& state) {

@@ -9,6 +9,7 @@ namespace lockstep::sim::rules {
 void approval_bound(Rules& rules, const engine::Tunables& tunables);
 void cancel_told(Rules& rules, const engine::Tunables& tunables);
 void content_seen(Rules& rules, const engine::Tunables& tunables);
+void delay_timer_kept(Rules& rules, const engine::Tunables& tunables);
 void fail_closed(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
@@ -22,7 +23,9 @@ void policy_marks_own(Rules& rules, const engine::Tunables& tunables);
 void quarantine_final(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
 void result_kept(Rules& rules, const engine::Tunables& tunables);
+void run_cancel_told(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);
+void run_progress(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 

@@ -5,7 +5,8 @@
 
 #include "fakes/redis/keyspace.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/run_documents.h"
+#include "sim/model/run_document.h"
+#include "sim/spec/run_rules.h"
 
 namespace lockstep::sim {
 

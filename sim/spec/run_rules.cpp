@@ -1,4 +1,4 @@
-#include "sim/oracles/run_documents.h"
+#include "sim/spec/run_rules.h"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,7 @@
 #include <chrono>
 #include <limits>
 
-#include "engine/runs/run_document.h"
-#include "engine/wire/rfc3339.h"
+#include "sim/model/run_document.h"
 
 namespace lockstep::sim {
 
@@ -32,24 +31,24 @@ bool may_be_made_good(std::string_view status) {
 }
 
 /// What becomes of a failure by its step's handler, which makes good only what has called it.
-enum class Recovery { open, recovered, none };
-Recovery recovery_of(const json& definition, const json& run, const std::string& key) {
+enum class StepRecovery { open, recovered, none };
+StepRecovery recovery_of(const json& definition, const json& run, const std::string& key) {
     const json& record = member_of(steps_of(run), key);
     const std::string name = member_text(member_of(member_of(definition, "steps"), key), "on_error");
-    if (name.empty() || !may_be_made_good(step_status(record))) return Recovery::none;
+    if (name.empty() || !may_be_made_good(step_status(record))) return StepRecovery::none;
     const json& handler = member_of(steps_of(run), name);
     const std::string caller = member_text(member_of(member_of(handler, "input"), "error"), "step_id");
-    if (!caller.empty() && caller != key) return Recovery::none;
+    if (!caller.empty() && caller != key) return StepRecovery::none;
     const std::string status = step_status(handler);
-    if (status == "pending" || status == "running" || status == "waiting") return Recovery::open;
-    return status == "succeeded" && !is_fatal(record) ? Recovery::recovered : Recovery::none;
+    if (status == "pending" || status == "running" || status == "waiting") return StepRecovery::open;
+    return status == "succeeded" && !is_fatal(record) ? StepRecovery::recovered : StepRecovery::none;
 }
 
 bool is_satisfied(const json& definition, const json& run, const std::string& dependency) {
     const json& record = member_of(steps_of(run), dependency);
     const std::string status = step_status(record);
     if (status == "succeeded" || is_not_taken(record)) return true;
-    return recovery_of(definition, run, dependency) == Recovery::recovered;
+    return recovery_of(definition, run, dependency) == StepRecovery::recovered;
 }
 
 bool is_target_of(const json& choice, std::string_view step) {
@@ -112,52 +111,6 @@ std::int64_t children_at_work(const std::string& parent, const json& step, const
 }
 
 }  // namespace
-
-std::string_view run_of_job(std::string_view job) {
-    const std::size_t colon = job.find(':');
-    const std::size_t at = job.rfind('@');
-    const bool fits = colon != std::string_view::npos && at != std::string_view::npos && colon > 0 && at > colon + 1;
-    return fits ? job.substr(0, colon) : std::string_view{};
-}
-
-bool is_run_over(std::string_view status) {
-    return status == "succeeded" || status == "failed" || status == "denied" || status == "cancelled" ||
-           status == "timed_out";
-}
-
-bool is_step_over(std::string_view status) { return is_run_over(status); }
-
-const json& member_of(const json& object, std::string_view name) {
-    static const json kNothing;
-    if (!object.is_object()) return kNothing;
-    const auto found = object.find(name);
-    return found == object.end() ? kNothing : *found;
-}
-
-std::string member_text(const json& object, std::string_view name) {
-    const json& found = member_of(object, name);
-    return found.is_string() ? found.get<std::string>() : std::string{};
-}
-
-std::string step_status(const json& step) {
-    std::string status = member_text(step, "status");
-    return status.empty() ? "pending" : status;
-}
-
-const json& steps_of(const json& run) {
-    static const json kNone = json::object();
-    const json& steps = member_of(run, "steps");
-    return steps.is_object() ? steps : kNone;
-}
-
-std::int64_t attempts_of(const json& step) {
-    const json& attempts = member_of(step, "attempts");
-    return attempts.is_number_integer() ? attempts.get<std::int64_t>() : 0;
-}
-
-std::optional<engine::WallTime> time_of(const json& step, std::string_view name) {
-    return engine::wire::parse_rfc3339(member_text(step, name));
-}
 
 StepWaits waits_of(const json& step, const std::function<std::string(std::string_view)>& state_of) {
     const std::string status = step_status(step);
@@ -241,10 +194,11 @@ std::string wrongly_decided(const json& definition, const json& run) {
             const auto& name = child.get_ref<const std::string&>();
             const json& its = member_of(steps_of(run), name);
             const std::string status = step_status(its);
-            const Recovery recovery = recovery_of(definition, run, name);
+            const StepRecovery recovery = recovery_of(definition, run, name);
             if (is_not_taken(its)) --all;
-            if (status == "succeeded" || recovery == Recovery::recovered) ++succeeded;
-            if (status == "pending" || status == "running" || status == "waiting" || recovery == Recovery::open) ++open;
+            if (status == "succeeded" || recovery == StepRecovery::recovered) ++succeeded;
+            if (status == "pending" || status == "running" || status == "waiting" || recovery == StepRecovery::open)
+                ++open;
         }
         const std::int64_t needed = strategy == "any" ? 1 : strategy == "n_of_m" ? whole(input, "required") : all;
         const std::string status = step_status(record);

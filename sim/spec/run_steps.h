@@ -1,4 +1,4 @@
-// How a step of a workflow run may go on, by its definition (workflow.md 5.5, 5.6 and 6.1), for oracles: see run_documents.h.
+// How a step of a workflow run may go on, by its definition (workflow.md 5.5, 5.6 and 6.1); see run_rules.h.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-#include "sim/oracles/run_steps.h"
+#include "sim/spec/run_steps.h"
 
 #include <gtest/gtest.h>
 

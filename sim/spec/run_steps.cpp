@@ -1,11 +1,11 @@
-#include "sim/oracles/run_steps.h"
+#include "sim/spec/run_steps.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "sim/oracles/run_documents.h"
+#include "sim/model/run_document.h"
 
 namespace lockstep::sim {
 

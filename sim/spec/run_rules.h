@@ -1,5 +1,5 @@
-// What oracles read off workflow runs as they are stored (workflow.md 2 to 6): documents, definitions, and by which rules a step
-// may begin. Read by itself, and not by the code that advances runs.
+// What a workflow run waits for and how it may go on (workflow.md 4 to 6), by its document and its workflow's definition as they are
+// stored. Read by itself, and not by the code that advances runs.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,6 @@
 #include "engine/runtime/time.h"
 
 namespace lockstep::sim {
-
-/// The run of one of its jobs, `<run>:<step>@<attempt>`; empty for the id of another job.
-[[nodiscard]] std::string_view run_of_job(std::string_view job);
-
-[[nodiscard]] bool is_run_over(std::string_view status);
-/// Not of one that was skipped.
-[[nodiscard]] bool is_step_over(std::string_view status);
-
-/// A member; null where there is none.
-[[nodiscard]] const nlohmann::json& member_of(const nlohmann::json& object, std::string_view name);
-/// A text member; empty where there is none.
-[[nodiscard]] std::string member_text(const nlohmann::json& object, std::string_view name);
-/// "pending" for one that says nothing.
-[[nodiscard]] std::string step_status(const nlohmann::json& step);
-/// The records of a run's steps; an empty object where it has none.
-[[nodiscard]] const nlohmann::json& steps_of(const nlohmann::json& run);
-/// How often a step has begun.
-[[nodiscard]] std::int64_t attempts_of(const nlohmann::json& step);
-[[nodiscard]] std::optional<engine::WallTime> time_of(const nlohmann::json& step, std::string_view name);
 
 /// What a step waits for.
 enum class StepWaits : std::uint8_t {

@@ -1,9 +1,8 @@
-#include "sim/oracles/delay_timer_kept.h"
-
+// When steps of workflow runs that wait for a time go on.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "sim/oracles/test_oracle.h"
+#include "sim/rules/rule_fixture.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -17,55 +16,56 @@ using ::testing::IsEmpty;
 
 constexpr NodeId kEngine{5};
 
-class DelayTimerKeptTest : public ::testing::Test {
+class DelayTimerKeptTest : public testing::RuleTest {
 protected:
+    DelayTimerKeptTest() : RuleTest(rules::delay_timer_kept) {}
+
     void at(Duration time) {
-        now = time;
-        const std::string_view words[] = {"EVALSHA"};
-        judge.tell(oracle, testing::event_of(EventKind::heartbeat, ""), Time(now));
-        oracle.command(kEngine, words, engine::to_millis(now));
+        now = Time(time);
+        befall(EventKind::heartbeat, kEngine);
     }
-    void write(std::string_view step) {
-        const std::string document =
-            fmt::format(R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"d":{}}}}})", step);
-        oracle.string_set(kEngine, "wf:run:r", nullptr, document, 0, 0);
+    void run(const std::string& document, NodeId by = kEngine) { set_text("wf:run:r", document, by); }
+    void define(const std::string& definition) { set_text("wf:def:f", definition, Topology::kGateway); }
+    void write(std::string_view step, NodeId by = kEngine) {
+        run(fmt::format(R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"d":{}}}}})", step), by);
     }
     /// At ten seconds; it is over at a minute.
     void begin() {
         at(10s);
-        write(R"({"status":"running","attempts":1,"next_attempt_at":"1970-01-01T00:01:00Z"})");
+        write(kWaits);
     }
     void go_on(Duration time) {
         at(time);
         write(R"({"status":"succeeded","attempts":1})");
     }
     void fault(std::string_view name, std::string_view from, Duration time) {
-        fakes::Event event = testing::event_of(EventKind::fault, "");
+        fakes::Event event = event_of(EventKind::fault, "");
         event.name = name;
         event.from = from;
-        judge.tell(oracle, event, Time(time));
+        now = Time(time);
+        tell(event);
     }
     void completed() {
-        oracle.list_inserted(kEngine, "wf:run:timeline:r", 0, R"({"type":"step_delay_completed","step_id":"d"})");
+        const std::string key = "wf:run:timeline:r";
+        auto* list = keys.find(key);
+        keys.list_insert(list != nullptr ? *list : keys.create<fakes::redis::List>(key), 0,
+                         R"({"type":"step_delay_completed","step_id":"d"})");
     }
-
-    Duration now{};
-    testing::KeepingJudge judge;
-    engine::Tunables tunables;
-    DelayTimerKept oracle{judge, tunables};
+    static constexpr const char* kWaits =
+        R"({"status":"running","attempts":1,"next_attempt_at":"1970-01-01T00:01:00Z"})";
 };
 
 TEST_F(DelayTimerKeptTest, ADelayEndsWhenItsTimeHasComeByTheClockOfRedis) {
     begin();
     go_on(60s);
-    EXPECT_THAT(judge.found, IsEmpty());
-    EXPECT_EQ(oracle.exercised(), 1U);
+    EXPECT_THAT(found, IsEmpty());
+    EXPECT_EQ(times_exercised(), 1U);
 }
 
 TEST_F(DelayTimerKeptTest, NotAMillisecondBefore) {
     begin();
     go_on(59999ms);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the step d of the run r goes on 1 ms before its time")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the step d of the run r goes on 1 ms before its time")));
 }
 
 TEST_F(DelayTimerKeptTest, NorATryAfterAFailureBeforeItsPauseIsOver) {
@@ -73,21 +73,21 @@ TEST_F(DelayTimerKeptTest, NorATryAfterAFailureBeforeItsPauseIsOver) {
     write(R"({"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:12Z"})");
     at(11s);
     write(R"({"status":"running","attempts":2})");
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("goes on 1000 ms before its time")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("goes on 1000 ms before its time")));
 }
 
 TEST_F(DelayTimerKeptTest, AStepThatIsCancelledMeanwhileIsNotEarly) {
     begin();
     at(20s);
     write(R"({"status":"cancelled","attempts":1})");
-    EXPECT_THAT(judge.found, IsEmpty());
-    EXPECT_EQ(oracle.exercised(), 0U);
+    EXPECT_THAT(found, IsEmpty());
+    EXPECT_EQ(times_exercised(), 0U);
 }
 
 TEST_F(DelayTimerKeptTest, ItIsLateWhenThePollerHasHadItsTime) {
     begin();
     go_on(60s + 3 * tunables.delay_poller_interval + 10s);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("goes on 25000 ms after its time")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("goes on 25000 ms after its time")));
 }
 
 TEST_F(DelayTimerKeptTest, AShortOneWhenTheReconcilerHas) {
@@ -95,10 +95,10 @@ TEST_F(DelayTimerKeptTest, AShortOneWhenTheReconcilerHas) {
     tunables.delay_persist_min = 60s;
     begin();
     go_on(60s + 50s);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     begin();
     go_on(60s + 90s);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("goes on 90000 ms after its time")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("goes on 90000 ms after its time")));
 }
 
 TEST_F(DelayTimerKeptTest, AfterADisturbanceItHasItsTimeOnceMore) {
@@ -106,15 +106,16 @@ TEST_F(DelayTimerKeptTest, AfterADisturbanceItHasItsTimeOnceMore) {
     fault("crash", "begin", 59s);
     fault("crash", "end", 100s);
     go_on(110s);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(DelayTimerKeptTest, WhatAPollerHasPutOffIsCountedFromThen) {
     begin();
     at(62s);
-    oracle.zset_set(kEngine, "cordum:wf:delay:timers", "f:r", nullptr, 122);
+    by_command(kEngine, {"ZADD"},
+               [this] { keys.zset_set(keys.create<fakes::redis::SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
     go_on(130s);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(DelayTimerKeptTest, WhoWaitsForAPlaceAmongItsSiblingsIsNotLate) {
@@ -122,26 +123,24 @@ TEST_F(DelayTimerKeptTest, WhoWaitsForAPlaceAmongItsSiblingsIsNotLate) {
         const std::string document = fmt::format(
             R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"p":{},"q":{},"par":{{"status":"running"}}}}}})",
             p, q);
-        oracle.string_set(kEngine, "wf:run:r", nullptr, document, 0, 0);
+        run(document);
     };
     constexpr std::string_view kTried = R"({"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:12Z"})";
     constexpr std::string_view kRunning = R"({"status":"running","attempts":1})";
-    oracle.string_set(kEngine, "wf:def:f", nullptr,
-                      R"({"id":"f","steps":{"par":{"type":"parallel","max_parallel":1,"input":{"steps":["p","q"]}},
-                          "p":{"type":"worker"},"q":{"type":"worker"}}})",
-                      0, 0);
+    define(R"({"id":"f","steps":{"par":{"type":"parallel","max_parallel":1,"input":{"steps":["p","q"]}},
+                          "p":{"type":"worker"},"q":{"type":"worker"}}})");
     at(10s);
     children(kTried, kRunning);
     at(200s);
     children(R"({"status":"running","attempts":2})", R"({"status":"succeeded","attempts":1})");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     at(210s);
     children(R"({"status":"pending","attempts":2,"next_attempt_at":"1970-01-01T00:03:35Z"})", kRunning);
     children(R"({"status":"pending","attempts":2,"next_attempt_at":"1970-01-01T00:03:35Z"})",
              R"({"status":"succeeded","attempts":1})");
     at(300s);
     children(R"({"status":"running","attempts":3})", R"({"status":"succeeded","attempts":1})");
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the step p of the run r goes on 85000 ms after its time")))
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the step p of the run r goes on 85000 ms after its time")))
         << "it has had its place for long";
 }
 
@@ -150,15 +149,12 @@ TEST_F(DelayTimerKeptTest, WhatAGatewayWritesBackIsCountedFromThen) {
     go_on(60s);
     completed();
     at(500s);
-    oracle.string_set(Topology::kGateway, "wf:run:r", nullptr,
-                      R"({"id":"r","workflow_id":"f","status":"running","steps":{"d":
-                          {"status":"running","attempts":1,"next_attempt_at":"1970-01-01T00:01:00Z"}}})",
-                      0, 0);
+    write(kWaits, Topology::kGateway);
     go_on(505s);
     completed();
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     completed();
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is over for the second time")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("is over for the second time")));
 }
 
 TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
@@ -166,21 +162,18 @@ TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
         const std::string document = fmt::format(
             R"({{"id":"r","workflow_id":"f","status":"running","updated_at":"1970-01-01T00:00:10Z","steps":{{{}}}}})",
             step);
-        oracle.string_set(kEngine, "wf:run:r", nullptr, document, 0, 0);
+        run(document);
     };
-    oracle.string_set(kEngine, "wf:def:f", nullptr,
-                      R"({"id":"f","steps":{"d":{"type":"delay","delay_sec":30},
-                          "w":{"type":"worker","retry":{"max_retries":3,"initial_backoff_sec":2,"multiplier":3}}}})",
-                      0, 0);
+    define(R"({"id":"f","steps":{"d":{"type":"delay","delay_sec":30},
+                          "w":{"type":"worker","retry":{"max_retries":3,"initial_backoff_sec":2,"multiplier":3}}}})");
     at(10s);
     waits(R"("d":{"status":"running","started_at":"1970-01-01T00:00:10Z","next_attempt_at":"1970-01-01T00:00:40Z"},
              "w":{"status":"pending","attempts":2,"next_attempt_at":"1970-01-01T00:00:16Z"})");
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     waits(R"("d":{"status":"running","started_at":"1970-01-01T00:00:10Z","next_attempt_at":"1970-01-01T00:00:39Z"},
              "w":{"status":"pending","attempts":3,"next_attempt_at":"1970-01-01T00:00:10.018Z"})");
-    EXPECT_THAT(judge.found,
-                ElementsAre(HasSubstr("d of the run r is to wait for 29000 ms, and its definition says 30000"),
-                            HasSubstr("w of the run r is to wait for 18 ms, and its definition says 18000")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("d of the run r is to wait for 29000 ms, and its definition says 30000"),
+                                   HasSubstr("w of the run r is to wait for 18 ms, and its definition says 18000")));
 }
 
 TEST_F(DelayTimerKeptTest, WhatComesBackAfterALossHasWaitedAlready) {
@@ -192,21 +185,20 @@ TEST_F(DelayTimerKeptTest, WhatComesBackAfterALossHasWaitedAlready) {
             {{"d":{{"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:13Z"}}}}}})",
             second);
     };
-    oracle.string_set(kEngine, "wf:def:f", nullptr, definition, 0, 0);
-    fakes::redis::Keyspace keys;
-    keys.set_string("wf:run:r", document(10), fakes::redis::kNever);
-    judge.restored(oracle, keys);
+    define(definition);
+    run(document(10));
+    keys.restore([&] { keys.set_string("wf:run:r", document(10), fakes::redis::kNever); });
     at(11s);
-    oracle.string_set(kEngine, "wf:run:r", nullptr, document(11), 0, 0);
-    EXPECT_THAT(judge.found, IsEmpty());
+    run(document(11));
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(DelayTimerKeptTest, ItIsOverOnce) {
     begin();
     completed();
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     completed();
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("the delay d of the run r is over for the second time")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the delay d of the run r is over for the second time")));
 }
 
 }  // namespace

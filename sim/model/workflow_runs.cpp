@@ -1,0 +1,64 @@
+#include "sim/model/workflow_runs.h"
+
+#include <nlohmann/json.hpp>
+#include <variant>
+
+#include "sim/model/run_document.h"
+
+namespace lockstep::sim {
+
+using nlohmann::json;
+
+WorkflowRun* WorkflowRuns::find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+bool WorkflowRuns::has_begun_another(std::string_view run) const {
+    const std::string prefix = std::string(run) + ".";
+    const auto next = by_name_.upper_bound(prefix);
+    return next != by_name_.end() && next->first.starts_with(prefix);
+}
+
+JsonDocument WorkflowRuns::definition_of(const WorkflowRun& run) const {
+    if (const auto own = of_runs_.find(run.name); own != of_runs_.end()) return own->second;
+    const auto found = of_workflows_.find(run.document ? member_text(*run.document, "workflow_id") : "");
+    return found == of_workflows_.end() ? nullptr : found->second;
+}
+
+WorkflowRun& WorkflowRuns::run(std::string_view name) {
+    if (WorkflowRun* known = find(name)) return *known;
+    WorkflowRun& made = runs_.emplace_back(WorkflowRun{.name = std::string(name)});
+    by_name_.emplace(made.name, &made);
+    return made;
+}
+
+bool WorkflowRuns::note_definition(std::string_view key, std::string_view value) {
+    constexpr std::string_view kOfWorkflow = "wf:def:";
+    constexpr std::string_view kOfRun = "lockstep:wf:def:";
+    const bool of_workflow = key.starts_with(kOfWorkflow);
+    if (!of_workflow && !key.starts_with(kOfRun)) return false;
+    key.remove_prefix((of_workflow ? kOfWorkflow : kOfRun).size());
+    (of_workflow ? of_workflows_ : of_runs_).insert_or_assign(std::string(key), parse_document(value));
+    return true;
+}
+
+void WorkflowRuns::lose_some(EventNumber present) {
+    for (WorkflowRun& run : runs_) run.lost = present;
+}
+
+void WorkflowRuns::restored(const fakes::redis::Keyspace& now, EventNumber present) {
+    lose_some(present);
+    for (WorkflowRun& run : runs_) {
+        run.restored = present;
+        const auto* kept = now.find("wf:run:" + run.name);
+        const auto* text = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);
+        run.document = text == nullptr ? nullptr : parse_document(*text);
+    }
+}
+
+void WorkflowRuns::cut_off(EventNumber present) {
+    for (WorkflowRun& run : runs_) run.cut_off = present;
+}
+
+}  // namespace lockstep::sim

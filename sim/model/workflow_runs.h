@@ -1,0 +1,60 @@
+// The workflow runs that Redis has: their documents, each parsed once, and the definitions by which they go on.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fakes/redis/keyspace.h"
+#include "sim/model/names.h"
+
+namespace lockstep::sim {
+
+struct Job;
+
+/// Null: there is none. What cannot be parsed is a discarded document.
+using JsonDocument = std::shared_ptr<const nlohmann::json>;
+
+struct WorkflowRun {
+    std::string name;
+    JsonDocument document;     // as Redis has it
+    EventNumber written = 0;   // last
+    EventNumber lost = 0;      // when Redis last lost data of this run, or that all runs share; 0: never, and so below
+    EventNumber restored = 0;  // when that was the whole of its latest data
+    EventNumber cut_off = 0;   // when NATS lost what only it knew
+    Time lock_expired{};       // last
+    std::vector<Job*> asked_for;  // whose submissions it has asked for
+};
+
+class WorkflowRuns {
+public:
+    /// In the order in which they were first written; addresses are stable for a run of the simulator.
+    [[nodiscard]] const std::deque<WorkflowRun>& all() const { return runs_; }
+    /// Null: it was never written.
+    [[nodiscard]] WorkflowRun* find(std::string_view name) const;
+    /// Some run is a step of this one, `<run>.<step>...`.
+    [[nodiscard]] bool has_begun_another(std::string_view run) const;
+    /// The one that the run began with; until that is kept, the one that its workflow has; null where there is none.
+    [[nodiscard]] JsonDocument definition_of(const WorkflowRun& run) const;
+
+    /// Makes it if it is new.
+    WorkflowRun& run(std::string_view name);
+    /// False for a key that holds no definition.
+    bool note_definition(std::string_view key, std::string_view value);
+    void lose_some(EventNumber present);
+    void restored(const fakes::redis::Keyspace& now, EventNumber present);
+    void cut_off(EventNumber present);
+
+private:
+    using Definitions = std::map<std::string, JsonDocument, std::less<>>;
+
+    std::deque<WorkflowRun> runs_;
+    std::map<std::string_view, WorkflowRun*> by_name_;
+    Definitions of_workflows_, of_runs_;
+};
+
+}  // namespace lockstep::sim

@@ -1,0 +1,99 @@
+// To whom it is owed that a job is called off which its workflow run needs no more.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/packet.h"
+#include "sim/rules/rule_fixture.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr NodeId kWorkshop{5};
+
+class RunCancelToldTest : public testing::RuleTest {
+protected:
+    RunCancelToldTest() : RuleTest(rules::run_cancel_told) {}
+
+    static std::string document(std::string_view status) {
+        return fmt::format(
+            R"({{"id":"r","status":"running","steps":{{"a":{{"status":"{}","attempts":1,"job_id":"r:a@1"}}}}}})",
+            status);
+    }
+    void write(std::string_view status, NodeId node = kWorkshop) {
+        set_text("wf:run:r", document(status), node);
+        befall(fakes::EventKind::heartbeat, node);
+    }
+    void call_off(const std::string& job) {
+        cap::JobCancel cancel;
+        cancel.set_job_id(job);
+        const auto packet = engine::wire::make_packet(std::move(cancel), job, "workflow-engine", {});
+        fakes::Event event = event_of(fakes::EventKind::core_publish, job, fakes::When::before);
+        event.subject = "sys.job.cancel";
+        event.packet = &packet;
+        tell(event);
+    }
+    void expect_owed() {
+        EXPECT_THAT(found, ElementsAre(HasSubstr("r:a@1: the step a of the run r is over and its job was not, and it "
+                                                 "was not called off")));
+    }
+};
+
+TEST_F(RunCancelToldTest, AJobOfAStepThatIsOverIsCalledOff) {
+    write("running");
+    write("cancelled");
+    call_off("r:a@1");
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+    EXPECT_EQ(times_exercised(), 1U);
+}
+
+TEST_F(RunCancelToldTest, OneThatIsLeftToItselfIsNot) {
+    write("waiting");
+    write("succeeded");
+    call_off("another");
+    rest(false);
+    ASSERT_THAT(found, IsEmpty());
+    rest();
+    expect_owed();
+}
+
+TEST_F(RunCancelToldTest, WhatWasSaidBeforeIsTooEarly) {
+    write("running");
+    call_off("r:a@1");
+    write("timed_out");
+    rest();
+    expect_owed();
+}
+
+TEST_F(RunCancelToldTest, AJobThatHasEndedNeedsNoWord) {
+    write("running");
+    set_field("r:a@1", "state", "FAILED");
+    write("failed");
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(RunCancelToldTest, WhatAGatewayWritesAndWhatIsLostOwesNothing) {
+    write("running");
+    write("cancelled", Topology::kGateway);
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+    write("running");
+    write("cancelled");
+    keys.create<fakes::redis::Hash>("lockstep:wf:outbox:r");
+    evict("lockstep:wf:outbox:r");
+    rest();
+    write("running");
+    write("cancelled");
+    keys.restore([this] { keys.set_string("wf:run:r", document("cancelled"), fakes::redis::kNever); });
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+}
+
+}  // namespace
+}  // namespace lockstep::sim
