@@ -69,6 +69,12 @@ struct StateUnread : Observed {};
 /// A replica has the reply to the commit that names a worker for a job.
 struct DispatchCommitted : Observed {};
 
+/// A replica commits to a worker for a job that it handles.
+struct WorkerChosen : Observed {
+    WorkerNumber worker = 0;
+    Since since;  // it made the choice after that
+};
+
 /// A dispatch leaves its replica for a worker.
 struct Sent : Observed {
     WorkerNumber worker = 0;
@@ -174,6 +180,11 @@ struct InputMissed : Observed {
 /// A heartbeat came that is out of bounds, and is no sign of life.
 struct HeartbeatOutOfBounds : Observed {};
 
+/// A process wrote the worker snapshot.
+struct SnapshotWritten : Observed {
+    std::int64_t expires_at = 0;  // ms since the Unix epoch, by the clock of Redis
+};
+
 /// A job whose submitter wrote labels or variables of policy leaves for a worker, or policy is asked about it or its output.
 struct MarksCarried : Observed {
     std::vector<ForeignMark> marks;
@@ -219,10 +230,11 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
-                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
-                          Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
-                          SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
-                          StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, AtRest, RunAtRest>;
+using Fact =
+    std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
+                 HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked,
+                 RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged,
+                 OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted,
+                 DelayOver, TimerSet, WorkerChosen, SnapshotWritten, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

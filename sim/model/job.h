@@ -18,6 +18,7 @@
 #include "sim/model/sendings.h"
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
+#include "sim/model/worker_reports.h"
 
 namespace lockstep::sim {
 
@@ -45,6 +46,12 @@ struct Commit {
 struct RecordCall {
     fakes::NodeId replica;
     Time begun{};
+};
+
+/// A replica at work on the job, from when it took the lock to when it gave it back.
+struct Choosing {
+    fakes::NodeId replica;
+    Since since;  // when it took the lock, or policy answered it: it chooses a worker after that
 };
 
 /// The way of a submission to Redis, at any time.
@@ -93,6 +100,7 @@ struct Job {
     JobLock lock;
     Dispatch dispatch;
     std::vector<Commit> commits;
+    std::vector<Choosing> choosing;        // one of each replica at most
     std::vector<RecordCall> record_calls;  // the first of each replica
     Sendings sendings;
     WorkerResults results;
@@ -114,8 +122,9 @@ struct Job {
 
 /// What one replica knows of one worker.
 struct Liveness {
-    Since heard;  // a sound heartbeat or a handshake; event 0: never
+    Since heard;  // a sound heartbeat or a handshake of a worker; event 0: never
     Since named;  // in a snapshot that the replica read, likewise
+    WorkerReports reports;
 };
 
 }  // namespace lockstep::sim

@@ -167,6 +167,12 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "ls_worker") {
         Job& job = job_of_hash_key(key);
         name_worker(job, worker_names_.number_of(after), upcoming());
+        if (const auto choosing = std::ranges::find(job.choosing, client, &Choosing::replica);
+            choosing != job.choosing.end()) {
+            WorkerChosen& fact = note(WorkerChosen{}, client, &job, clock_.present());
+            fact.worker = job.dispatch.worker;
+            fact.since = choosing->since;
+        }
         const auto known = std::ranges::find_if(
             job.commits, [client](const Commit& one) { return one.replica == client && !one.is_answered; });
         if (known == job.commits.end()) job.commits.push_back({.replica = client});
@@ -218,7 +224,7 @@ void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view f
 }
 
 void Model::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                       std::int64_t, std::int64_t) {
+                       std::int64_t, std::int64_t expires_at) {
     // A job is given up whose request is found and cannot be read.
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
@@ -236,6 +242,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         return flush_unless_in_command();
     }
     if (is_redacted_output(key)) redacted_outputs_.emplace(key);
+    if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
     if (key == kSettingsKey) fail_mode_opened_ |= opens_input_policy(after);
     const auto name = job_of_state_key(key);
     if (!name) return;
@@ -265,6 +272,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
                         std::int64_t) {
     run_turns_.key_removed(key);
     if (key == kLeaderNote) leader_noted_ = false;
+    if (key == kWorkerSnapshot) snapshot_ = {};
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     if (evicted) lose_letters(key, last);
@@ -306,6 +314,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         Loss& lost = job(name).lost;
         (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
     }
+    snapshot_ = {};
     tick_locks_.data_lost();
     run_turns_.data_lost();
     runs_.restored(now, upcoming());
@@ -429,6 +438,8 @@ void Model::on_fault(const Event& event) {
 void Model::on_redis(const Event& event, Time now) {
     if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
     if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
+    if (event.when == When::applied && std::exchange(snapshot_.is_fresh, false)) snapshot_.written = now;
+    if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
     if (event.when == When::answered) return on_reply(event, now);
     if (event.when == When::applied) note_run_change(event.node, run_turns_.replied(event, clock_.present()));
     if (event.job.empty() || !is_job_lock(event.key)) return;
@@ -442,10 +453,7 @@ void Model::on_redis(const Event& event, Time now) {
 
 void Model::on_reply(const Event& event, Time now) {
     const bool applied = event.outcome == EventOutcome::applied;
-    if (event.job.empty()) {
-        if (applied && event.command == "GET" && event.key == kWorkerSnapshot) on_snapshot(event, now);
-        return;
-    }
+    if (event.job.empty()) return;
     Job& job = job_of(event);
     if (applied) {
         const auto commit = std::ranges::find_if(
@@ -532,6 +540,7 @@ void Model::on_policy(const Event& event, Time now) {
         job.policy.asked(event.node, std::move(question), clock_.present());
     } else if (event.when == When::answered) {
         job.policy.answered(event, {clock_.present(), now});
+        may_choose(job, event.node, {clock_.present(), now});
     } else {
         job.human.policy_answered(event, clock_.present());
         cap::PolicyCheckResponse answer;
@@ -565,13 +574,16 @@ void Model::on_result(const Event& event, Time now) {
 void Model::on_node_down(fakes::NodeId node) {
     for (Job& job : jobs_) {
         std::erase_if(job.commits, [node](const Commit& one) { return one.replica == node; });
+        std::erase_if(job.choosing, [node](const Choosing& one) { return one.replica == node; });
         job.results.node_down(node);
         job.reads.node_down(node);
         job.policy.node_down(node);
         recount(job, [&] { job.output.node_down(node); });
     }
-    const auto place = static_cast<std::size_t>(node.value);
-    if (node.valid() && place < workers_.size()) workers_[place].clear();
+    if (!node.valid()) return;
+    Replica& down = replica(node);
+    if (down.now.locked.event != 0) down.before = std::move(down.now);
+    down.now = {};
 }
 
 }  // namespace lockstep::sim

@@ -21,6 +21,7 @@
 #include "fakes/redis/observer.h"
 #include "sim/model/facts.h"
 #include "sim/model/names.h"
+#include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
 #include "sim/model/weather.h"
 #include "sim/model/workflow_runs.h"
@@ -69,10 +70,17 @@ public:
         return tenant.active - (counts_as_active(except) ? 1 : 0);
     }
     [[nodiscard]] std::string_view name_of(WorkerNumber worker) const { return worker_names_.name_of(worker); }
+    /// 0: it was never named.
+    [[nodiscard]] WorkerNumber number_of(std::string_view worker) const { return worker_names_.find(worker); }
     /// Null: the replica knows nothing of the worker.
     [[nodiscard]] const Liveness* liveness(fakes::NodeId replica, WorkerNumber worker) const;
+    [[nodiscard]] const Liveness* liveness(fakes::NodeId replica, std::string_view worker) const {
+        return liveness(replica, number_of(worker));
+    }
     /// By worker; of a worker that the replica does not know, both events are 0.
-    [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const;
+    [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const { return at(replica).now.workers; }
+    [[nodiscard]] const SnapshotWriter& snapshot_writer(fakes::NodeId node) const { return at(node).writer(); }
+    [[nodiscard]] const StoredSnapshot& snapshot() const { return snapshot_; }
     /// A clock of the cluster was set forward or back.
     [[nodiscard]] bool clocks_jumped() const { return clocks_jumped_; }
     /// That of Redis was, or goes at another speed.
@@ -100,6 +108,8 @@ public:
 
     /// policy_answer_max_age, the most that any replica has.
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
+    /// As all replicas have them; where theirs differ, no rule may go by how long a report is good.
+    void set_liveness_times(const LivenessTimes& times) { liveness_times_ = times; }
     /// `wf_on_redis_error` or `wf_on_contention` is "local".
     void set_runs_go_unlocked(bool set) { run_turns_.go_unlocked = set; }
     /// Delivers what is still to be delivered, where the end of the last command is not told.
@@ -166,7 +176,8 @@ private:
     void on_publish(const fakes::Event& event, Time now);
     void look_at_request(Sent& fact, const cap::JobRequest& request);
     void on_sign_of_life(const fakes::Event& event, Time now);
-    void on_snapshot(const fakes::Event& event, Time now);
+    void on_snapshot_call(const fakes::Event& event, Time now);
+    void on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
     void on_announcement(const fakes::Event& event, Time now);
     void on_cancel_heard(const fakes::Event& event);
@@ -182,6 +193,9 @@ private:
     void on_result(const fakes::Event& event, Time now);
     void on_node_down(fakes::NodeId node);
     [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
+    static void may_choose(Job& job, fakes::NodeId replica, Since since);
+    [[nodiscard]] const Replica& at(fakes::NodeId node) const;
+    Replica& replica(fakes::NodeId node);
     Liveness& liveness_of(fakes::NodeId replica, std::string_view worker);
 
     template <class Happened>
@@ -211,7 +225,9 @@ private:
     Job* last_hash_job_ = nullptr;
     std::vector<Job*> jobs_by_event_number_;
     std::map<std::string, Tenant, std::less<>> tenants_;
-    std::vector<std::vector<Liveness>> workers_;  // by node, then by worker
+    std::vector<Replica> replicas_;  // by node
+    StoredSnapshot snapshot_;
+    LivenessTimes liveness_times_;
     Weather weather_;
     RequestReader requests_;
     TakenBack taken_back_;

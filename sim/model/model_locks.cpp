@@ -28,8 +28,11 @@ void Model::on_lock(const Event& event, Time now) {
     if (TickLock* lock = tick_locks_.find(event.key)) tick_locks_.on_lock(*lock, event, since);
     if (expired && is_run_lock(event.key))
         if (WorkflowRun* run = runs_.find(event.key.substr(kRunLockPrefix.size()))) run->lock_expired = now;
+    if (taken && event.key == kSnapshotLock && event.node.valid()) replica(event.node).now.locked = since;
     if (event.job.empty()) return;
     Job& job = job_of(event);
+    if (taken) may_choose(job, event.node, since);
+    if (released) std::erase_if(job.choosing, [&event](const Choosing& one) { return one.replica == event.peer; });
     if (expired) {
         job.lock.ran_out_under = job.lock.holder;
         job.lock.leave(since.event);

@@ -1,4 +1,7 @@
 // What the model makes of workers: which of them each replica has heard.
+#include <algorithm>
+#include <utility>
+
 #include "engine/wire/messages.h"
 #include "sim/model/heartbeat_bounds.h"
 #include "sim/model/model.h"
@@ -7,38 +10,76 @@
 namespace lockstep::sim {
 
 using fakes::Event;
+using fakes::When;
 
 void Model::on_sign_of_life(const Event& event, Time now) {
     if (event.packet == nullptr || !event.node.valid()) return;
     const Since since{clock_.present(), now};
     if (event.packet->has_handshake()) {
-        liveness_of(event.node, event.packet->handshake().component_id()).heard = since;
+        const cap::Handshake& handshake = event.packet->handshake();
+        if (handshake.role() != cap::COMPONENT_ROLE_WORKER) return;
+        Liveness& known = liveness_of(event.node, handshake.component_id());
+        known.heard = since;
+        known.reports.on_handshake(since, liveness_times_);
     } else if (event.packet->has_heartbeat()) {
         const cap::Heartbeat& heartbeat = event.packet->heartbeat();
-        if (is_within_bounds(heartbeat))
-            liveness_of(event.node, heartbeat.worker_id()).heard = since;
-        else
+        if (!is_within_bounds(heartbeat)) {
             note(HeartbeatOutOfBounds{}, event.node, nullptr, clock_.present());
+            return;
+        }
+        Liveness& known = liveness_of(event.node, heartbeat.worker_id());
+        known.heard = since;
+        known.reports.on_heartbeat(heartbeat, since, liveness_times_);
     }
 }
 
-void Model::on_snapshot(const Event& event, Time now) {
-    if (!event.node.valid()) return;
-    for (const auto& [worker, named] : read_snapshot(event.payload).workers)
-        liveness_of(event.node, worker).named = {clock_.present(), now};
+void Model::on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at) {
+    snapshot_ = {read_snapshot(text), std::nullopt, true};
+    // A fault writes as no client.
+    if (client.valid()) note(SnapshotWritten{}, client, nullptr, clock_.present()).expires_at = expires_at;
 }
 
-Liveness& Model::liveness_of(fakes::NodeId replica, std::string_view worker) {
-    const auto place = static_cast<std::size_t>(replica.value);
-    if (place >= workers_.size()) workers_.resize(place + 1);
+void Model::on_snapshot_call(const Event& event, Time now) {
+    if (event.command != "GET" || !event.node.valid()) return;
+    Replica& reader = replica(event.node);
+    if (event.when == When::applied) reader.found = snapshot_.written;
+    if (event.when != When::answered) return;
+    // Another one may have been stored since the call was executed.
+    const std::optional<Time> written = std::exchange(reader.found, std::nullopt).value_or(snapshot_.written);
+    if (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-')) return;
+    const Since since{clock_.present(), now};
+    for (const auto& [worker, named] : read_snapshot(event.payload).workers) {
+        Liveness& known = liveness_of(event.node, worker);
+        known.named = since;
+        known.reports.on_snapshot(named, clocks_jumped_ ? std::nullopt : written, since, liveness_times_);
+    }
+}
+
+void Model::may_choose(Job& job, fakes::NodeId replica, Since since) {
+    const auto known = std::ranges::find(job.choosing, replica, &Choosing::replica);
+    if (known == job.choosing.end())
+        job.choosing.push_back({replica, since});
+    else
+        known->since = since;
+}
+
+const Replica& Model::at(fakes::NodeId node) const {
+    static const Replica kUnknown;
+    const auto place = static_cast<std::size_t>(node.value);
+    return place < replicas_.size() ? replicas_[place] : kUnknown;
+}
+
+Replica& Model::replica(fakes::NodeId node) {
+    const auto place = static_cast<std::size_t>(node.value);
+    if (place >= replicas_.size()) replicas_.resize(place + 1);
+    return replicas_[place];
+}
+
+Liveness& Model::liveness_of(fakes::NodeId node, std::string_view worker) {
+    std::vector<Liveness>& workers = replica(node).now.workers;
     const WorkerNumber number = worker_names_.number_of(worker);
-    if (number >= workers_[place].size()) workers_[place].resize(number + 1);
-    return workers_[place][number];
-}
-
-std::span<const Liveness> Model::workers_of(fakes::NodeId replica) const {
-    const auto place = static_cast<std::size_t>(replica.value);
-    return place < workers_.size() ? std::span<const Liveness>(workers_[place]) : std::span<const Liveness>{};
+    if (number >= workers.size()) workers.resize(number + 1);
+    return workers[number];
 }
 
 const Liveness* Model::liveness(fakes::NodeId replica, WorkerNumber worker) const {

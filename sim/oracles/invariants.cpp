@@ -5,7 +5,6 @@
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_modes.h"
-#include "sim/oracles/hearsay.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/job_history.h"
 #include "sim/oracles/lifetimes_kept.h"
@@ -243,7 +242,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::routing_inflight_correction), exactly(&T::snapshot_lock_ttl), exactly(&T::worker_ttl)}},
         {.name = "hearsay",
          .help = "what a snapshot says of a worker goes back to a sign of life of that worker",
-         .make = by_tunables<Hearsay>,
+         .rules = rules::hearsay,
          .reads = {exactly(&T::data_ttl), exactly(&T::hydrated_worker_ttl), exactly(&T::snapshot_lock_ttl),
                    exactly(&T::worker_ttl)}},
         {.name = "limits_in_force",

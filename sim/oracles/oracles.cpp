@@ -24,6 +24,9 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
 void add_rules(Judgement& judgement, TunablesInForce& tunables, std::span<const std::string_view> only) {
     judgement.model().set_answers_good_for(
         spec::by_the_slowest_clock(tunables.most_of(&engine::Tunables::policy_answer_max_age)));
+    judgement.model().set_liveness_times({tunables.most_of(&engine::Tunables::worker_ttl),
+                                        tunables.most_of(&engine::Tunables::hydrated_worker_ttl),
+                                        tunables.most_of(&engine::Tunables::snapshot_lock_ttl)});
     const auto is_local = [&tunables](std::string engine::Tunables::* mode) {
         return tunables.least_of(mode) == "local";
     };

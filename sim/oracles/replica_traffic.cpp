@@ -74,7 +74,7 @@ void ReplicaTraffic::answered(std::string_view job, std::string_view command, bo
     if (applied) std::erase_if(uncounted_, [](const End& end) { return end.counted.has_value(); });
 }
 
-ReplicaTraffic::Count ReplicaTraffic::since(const HeardWorkers::Report& said, const std::string& worker,
+ReplicaTraffic::Count ReplicaTraffic::since(const WorkerReport& said, const std::string& worker,
                                             const Moment& moment) const {
     Count count;
     if (const auto known = workers_.find(worker); known != workers_.end()) {
@@ -90,7 +90,7 @@ ReplicaTraffic::Count ReplicaTraffic::since(const HeardWorkers::Report& said, co
     return count;
 }
 
-void ReplicaTraffic::count_sent(const HeardWorkers::Report& said, const OfWorker& worker, const Moment& moment,
+void ReplicaTraffic::count_sent(const WorkerReport& said, const OfWorker& worker, const Moment& moment,
                                 Count& count) const {
     const Window& window = moment.window;
     for (const std::uint64_t number : worker.sendings | std::views::reverse) {
@@ -108,7 +108,7 @@ void ReplicaTraffic::count_sent(const HeardWorkers::Report& said, const OfWorker
     }
 }
 
-void ReplicaTraffic::count_unknown(const HeardWorkers::Report& said, const Moment& moment, Count& count) const {
+void ReplicaTraffic::count_unknown(const WorkerReport& said, const Moment& moment, Count& count) const {
     for (const std::uint64_t number : for_nobody_known_) {
         const Sending& sending = numbered(number);
         if (sending.first > moment.window.to) continue;
@@ -119,7 +119,7 @@ void ReplicaTraffic::count_unknown(const HeardWorkers::Report& said, const Momen
     }
 }
 
-void ReplicaTraffic::count_end(const HeardWorkers::Report& said, const End& end, const Moment& moment, Count& count) {
+void ReplicaTraffic::count_end(const WorkerReport& said, const End& end, const Moment& moment, Count& count) {
     if (end.first > moment.window.to) return;
     ++count.perhaps_ended;
     if (end.counted && *end.counted > said.at && *end.counted < moment.from) ++count.surely_ended;

@@ -16,13 +16,17 @@
 #include <vector>
 
 #include "sim/model/weather.h"
-#include "sim/oracles/heard_workers.h"
+#include "sim/model/worker_reports.h"
 
 namespace lockstep::sim {
 
 class ReplicaTraffic {
 public:
-    using Window = HeardWorkers::Window;
+    /// From one event to another, both included.
+    struct Window {
+        EventNumber from = 0;
+        EventNumber to = 0;
+    };
     /// A job that the replica has counted for a worker, or may have.
     struct Sending {
         std::string job;
@@ -74,7 +78,7 @@ public:
     [[nodiscard]] bool has_unrecorded(std::string_view job) const;
 
     /// What it may count for the worker at that moment, on top of what it said.
-    [[nodiscard]] Count since(const HeardWorkers::Report& said, const std::string& worker, const Moment& moment) const;
+    [[nodiscard]] Count since(const WorkerReport& said, const std::string& worker, const Moment& moment) const;
     void forget_before(Time too_old);
 
 private:
@@ -87,9 +91,9 @@ private:
     [[nodiscard]] const Sending& numbered(std::uint64_t number) const { return sendings_[number - forgotten_]; }
     [[nodiscard]] std::optional<std::uint64_t> latest_of(std::string_view job) const;
     const Sending* changed(std::uint64_t number);
-    void count_sent(const HeardWorkers::Report& said, const OfWorker& worker, const Moment& moment, Count& count) const;
-    void count_unknown(const HeardWorkers::Report& said, const Moment& moment, Count& count) const;
-    static void count_end(const HeardWorkers::Report& said, const End& end, const Moment& moment, Count& count);
+    void count_sent(const WorkerReport& said, const OfWorker& worker, const Moment& moment, Count& count) const;
+    void count_unknown(const WorkerReport& said, const Moment& moment, Count& count) const;
+    static void count_end(const WorkerReport& said, const End& end, const Moment& moment, Count& count);
 
     std::deque<Sending> sendings_;  // oldest first
     std::uint64_t forgotten_ = 0;   // the number of the first of them

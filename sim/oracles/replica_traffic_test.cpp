@@ -26,7 +26,7 @@ struct Plain {
         return found == sendings.rend() ? nullptr : &*found;
     }
 
-    [[nodiscard]] Count since(const HeardWorkers::Report& said, const std::string& worker,
+    [[nodiscard]] Count since(const WorkerReport& said, const std::string& worker,
                               const ReplicaTraffic::Moment& moment) const {
         Count count;
         for (const Sending& sending : sendings) {
@@ -122,7 +122,7 @@ RC_GTEST_PROP(ReplicaTraffic, CountsAsIfItWentThroughEverything, ()) {
                 traffic.answered(name, by, applied, at(now));
             }
         }
-        HeardWorkers::Report said;
+        WorkerReport said;
         said.event = *rc::gen::inRange<EventNumber>(0, now + 1);
         said.at = at(said.event);
         const auto from = *rc::gen::inRange<EventNumber>(0, now + 1);
@@ -147,7 +147,7 @@ TEST(ReplicaTraffic, ForgetsWhatIsTooOld) {
         traffic.recorded("j", "SET", true);
         if (now < 9) traffic.answered("j", "SET", true, at(now));
     }
-    const HeardWorkers::Report nothing;
+    const WorkerReport nothing;
     const auto left = [&] { return traffic.since(nothing, "w", {{0, 10}, at(10)}); };
     EXPECT_EQ(left().perhaps_sent, 6);
     EXPECT_EQ(left().perhaps_ended, 3);

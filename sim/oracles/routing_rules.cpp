@@ -79,7 +79,6 @@ bool overloaded(std::int64_t active, const NamedWorker& worker, const engine::Tu
 
 void RoutingRules::on_event(const fakes::Event& event, Time now) {
     now_ = now;
-    heard_.on_event(event, present(), now);
     settings_.on_event(event, now);
     switch (event.kind) {
         case EventKind::lock_acquired:
@@ -167,19 +166,19 @@ void RoutingRules::on_fallback(const fakes::Event& event) {
     std::string busy;
     for (const engine::RoutingTable& table : tables_of(*choice)) {
         const auto pools = pools_for(choice->wanted.topic, choice->wanted.pool, choice->wanted.requires_, table);
-        const auto& known = heard_.of(event.node);
-        const auto found = std::ranges::find_if(known, [&](const auto& worker) {
-            const auto reports = HeardWorkers::latest(worker.second, choice->window);
+        const auto known = model().workers_of(event.node);
+        const auto found = std::ranges::find_if(known, [&](const Liveness& worker) {
+            const auto reports = worker.reports.latest(choice->window.from, choice->window.to);
             return !reports.empty() && reports.front().event < choice->window.from &&
                    std::ranges::all_of(
                        reports,
-                       [&](const HeardWorkers::Report& report) {
+                       [&](const WorkerReport& report) {
                            return report.routable && report.surely_alive_until >= now_ &&
                                   contains(pools, report.facts.pool) && carries(report.facts, choice->wanted.placement);
                        });
         });
         if (found == known.end()) return;
-        busy = found->first;
+        busy = model().name_of(static_cast<WorkerNumber>(found - known.begin()));
     }
     if (!busy.empty())
         violated(event.node, event.job,
@@ -219,7 +218,6 @@ void RoutingRules::note_request(std::string_view job, std::string_view json) {
 
 void RoutingRules::string_set(fakes::NodeId, std::string_view key, const std::string*, std::string_view after,
                               std::int64_t, std::int64_t) {
-    heard_.string_set(key, after);
     settings_.string_set(key, after);
     if (key.starts_with(kRequestPrefix)) note_request(key.substr(kRequestPrefix.size()), after);
 }
@@ -293,7 +291,6 @@ void RoutingRules::zset_removed(fakes::NodeId, std::string_view key, std::string
 
 void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal, const fakes::redis::Value&,
                                std::int64_t) {
-    heard_.key_removed(key);
     settings_.key_removed(key);
     if (is_of_waiting(key))
         for (auto& [place, until] : waiting_)
@@ -306,7 +303,6 @@ void RoutingRules::key_removed(fakes::NodeId, std::string_view key, fakes::redis
 void RoutingRules::restored(const fakes::redis::Keyspace& now) {
     handed_.clear();
     waiting_.clear();
-    heard_.restored();
     settings_.restored(now);
     wanted_.clear();
     for (const std::string_view key : now.keys()) {
@@ -349,8 +345,9 @@ void RoutingRules::on_choice(fakes::NodeId replica, std::string_view job, std::s
     if (++handling->second.choices > 1) chosen_again_ = Place(replica, name);
     judge_repetition(replica, name, handling->second, worker);
     if (const auto choice = choice_of(replica, job)) {
-        if (heard_.of(replica).size() > 1 || !choice->wanted.placement.empty() || !choice->wanted.pool.empty() ||
-            !choice->wanted.requires_.empty())
+        const auto is_known = [](const Liveness& worker) { return !worker.reports.all().empty(); };
+        if (std::ranges::count_if(model().workers_of(replica), is_known) > 1 || !choice->wanted.placement.empty() ||
+            !choice->wanted.pool.empty() || !choice->wanted.requires_.empty())
             exercise();
         const auto handed = handed_.find(job);
         const bool is_handed =
@@ -379,7 +376,8 @@ void RoutingRules::judge_repetition(fakes::NodeId replica, const std::string& jo
     const auto before = handling.taken_back.find(worker);
     if (before == handling.taken_back.end()) return;
     exercise();
-    if (!heard_.heard_since(replica, worker, before->second))
+    const Liveness* known = model().liveness(replica, worker);
+    if (known == nullptr || known->heard.event <= before->second)
         violated(replica, job,
                  fmt::format("worker {} is chosen again by the try that took it back, and was not heard since", worker),
                  before->second);
@@ -422,9 +420,9 @@ std::vector<engine::RoutingTable> RoutingRules::tables_of(const Choice& choice) 
 }
 
 bool RoutingRules::surely_free(const Choice& choice, const std::vector<std::string>& pools, const std::string& worker,
-                               HeardWorkers::Words reports, float& score) const {
+                               WorkerReports::Reports reports, float& score) const {
     const auto full = full_.find(Place(choice.replica, worker));
-    for (const HeardWorkers::Report& report : reports) {
+    for (const WorkerReport& report : reports) {
         // Its answer may take as long as a call may: what was heard meanwhile is forgotten again.
         if (full != full_.end() && report.at <= full->second + tunables_.store_op_timeout) return false;
         if (!report.routable || report.surely_alive_until < now_) return false;
@@ -439,9 +437,12 @@ bool RoutingRules::surely_free(const Choice& choice, const std::vector<std::stri
 std::string RoutingRules::somebody_for(const Choice& choice, const engine::RoutingTable& table) const {
     const Wanted& wanted = choice.wanted;
     const auto pools = pools_for(wanted.topic, wanted.pool, wanted.requires_, table);
-    for (const auto& [worker, reports] : heard_.of(choice.replica)) {
+    const auto known = model().workers_of(choice.replica);
+    for (WorkerNumber number = 0; number < known.size(); ++number) {
         float score = 0;
-        if (surely_free(choice, pools, worker, HeardWorkers::latest(reports, choice.window), score)) return worker;
+        const auto reports = known[number].reports.latest(choice.window.from, choice.window.to);
+        const std::string worker(model().name_of(number));
+        if (surely_free(choice, pools, worker, reports, score)) return worker;
     }
     return {};
 }
@@ -452,12 +453,11 @@ std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable
     const auto pools = pools_for(wanted.topic, wanted.pool, wanted.requires_, table);
     if (pools.empty())
         return fmt::format("it goes to worker {}, and no active pool of topic {} may have it", worker, wanted.topic);
-    const HeardWorkers::Workers& known = heard_.of(choice.replica);
-    const auto chosen = known.find(worker);
-    if (chosen == known.end()) return {};  // live_worker_only
+    const Liveness* chosen = model().liveness(choice.replica, worker);
+    if (chosen == nullptr) return {};  // live_worker_only
     std::string why;
     std::optional<float> score;
-    for (const HeardWorkers::Report& report : HeardWorkers::latest(chosen->second, choice.window)) {
+    for (const WorkerReport& report : chosen->reports.latest(choice.window.from, choice.window.to)) {
         const std::int64_t least = handed ? 0 : load_of(choice, worker, report).least;
         if (!report.routable)
             why = "which has said nothing of its load";
@@ -472,10 +472,13 @@ std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable
     }
     if (!score) return why.empty() ? why : fmt::format("it goes to worker {}, {}", worker, why);
     if (worker == wanted.worker || handed) return {};
-    for (const auto& [other, reports] : known) {
+    const auto known = model().workers_of(choice.replica);
+    for (WorkerNumber number = 0; number < known.size(); ++number) {
+        const std::string other(model().name_of(number));
         if (other == worker) continue;
         float most = 0;
-        if (!surely_free(choice, pools, other, HeardWorkers::latest(reports, choice.window), most)) continue;
+        const auto reports = known[number].reports.latest(choice.window.from, choice.window.to);
+        if (!surely_free(choice, pools, other, reports, most)) continue;
         if (other == wanted.worker)
             return fmt::format("it goes to worker {}, and {}, which it prefers, is free", worker, other);
         if (most < *score || (most == *score && other < worker))
@@ -486,7 +489,7 @@ std::string RoutingRules::wrong(const Choice& choice, const engine::RoutingTable
 }
 
 RoutingRules::Load RoutingRules::load_of(const Choice& choice, const std::string& worker,
-                                         const HeardWorkers::Report& report) const {
+                                         const WorkerReport& report) const {
     const std::int64_t said = report.facts.active_jobs;
     if (!tunables_.routing_inflight_correction) return {said, said};
     ReplicaTraffic::Count count;

@@ -27,7 +27,6 @@
 
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
-#include "sim/oracles/heard_workers.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/replica_traffic.h"
 #include "sim/oracles/settings_in_force.h"
@@ -38,8 +37,7 @@ class RoutingRules final : public Oracle {
 public:
     /// Also how late it is, from each event.
     static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
-    RoutingRules(Judge& judge, const engine::Tunables& tunables)
-        : Oracle(judge), tunables_(tunables), heard_(tunables) {}
+    RoutingRules(Judge& judge, const engine::Tunables& tunables) : Oracle(judge), tunables_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "routing_rules"; }
     void on_event(const fakes::Event& event, Time now) override;
     void string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
@@ -60,7 +58,7 @@ public:
 
 private:
     using Place = std::pair<fakes::NodeId, std::string>;  // replica and job
-    using Window = HeardWorkers::Window;
+    using Window = ReplicaTraffic::Window;
     /// What a stored request says of where it may go.
     struct Wanted {
         std::string topic;
@@ -115,15 +113,13 @@ private:
     [[nodiscard]] std::string somebody_for(const Choice& choice, const engine::RoutingTable& table) const;
     /// Whether the job may go to the worker for sure, whatever it said last in the window; `score`: at most.
     [[nodiscard]] bool surely_free(const Choice& choice, const std::vector<std::string>& pools,
-                                   const std::string& worker, HeardWorkers::Words reports, float& score) const;
+                                   const std::string& worker, WorkerReports::Reports reports, float& score) const;
     [[nodiscard]] std::vector<engine::RoutingTable> tables_of(const Choice& choice) const;
     [[nodiscard]] bool others_waited(const Choice& choice) const;
-    [[nodiscard]] Load load_of(const Choice& choice, const std::string& worker,
-                               const HeardWorkers::Report& report) const;
+    [[nodiscard]] Load load_of(const Choice& choice, const std::string& worker, const WorkerReport& report) const;
     void forget_old(ReplicaTraffic& traffic) const;
 
     const engine::Tunables& tunables_;
-    HeardWorkers heard_;
     SettingsInForce settings_;
     std::map<std::string, Wanted, std::less<>> wanted_;  // by job, those whose request is stored
     std::map<Place, Handling> handlings_;                // those that go on

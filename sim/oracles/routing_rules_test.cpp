@@ -20,7 +20,11 @@ constexpr const char* kPools =
 
 class RoutingRulesTest : public ::testing::Test {
 protected:
-    RoutingRulesTest() { settings(kPools); }
+    RoutingRulesTest() {
+        judge.judgement.model().set_liveness_times(
+            {tunables.worker_ttl, tunables.hydrated_worker_ttl, tunables.snapshot_lock_ttl});
+        settings(kPools);
+    }
 
     void settings(const std::string& text) {
         judge.string_set(oracle, Topology::kOperator, "cfg:system:default", nullptr, text, -1, -1);

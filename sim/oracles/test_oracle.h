@@ -27,7 +27,8 @@ public:
     void tell(Watching& oracle, fakes::Event event, Time now) {
         event.job_number = job_numbers_.number_of(event.job);
         told_at_ = now;
-        if (event.kind == fakes::EventKind::fault) judgement.model().on_event(event, now);
+        if (event.kind == fakes::EventKind::fault || event.kind == fakes::EventKind::core_deliver)
+            judgement.model().on_event(event, now);
         if (Watching::kWanted.contains(event.kind)) oracle.on_event(event, now);
         if (Weather::kWanted.contains(event.kind)) judgement.model().weather().on_event(event, now);
     }

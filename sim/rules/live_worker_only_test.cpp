@@ -20,20 +20,6 @@ protected:
         tunables.hydrated_worker_ttl = 4s;
     }
 
-    void hear(std::string_view worker, fakes::NodeId node = kReplica) {
-        cap::BusPacket packet;
-        packet.mutable_heartbeat()->set_worker_id(std::string(worker));
-        fakes::Event event = event_of(EventKind::core_deliver, "", When::applied, node);
-        event.packet = &packet;
-        tell(event);
-    }
-    void read_snapshot(std::string_view reply) {
-        fakes::Event event = event_of(EventKind::redis, "", When::answered);
-        event.command = "GET";
-        event.key = "sys:workers:snapshot";
-        event.payload = reply;
-        tell(event);
-    }
     void commit(std::string_view job, std::string_view worker) {
         set_field(std::string(job), "ls_worker", worker);
         tell(event_of(EventKind::redis, job, When::answered));

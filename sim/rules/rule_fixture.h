@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/wire/messages.h"
 #include "fakes/redis/keyspace_events.h"
 #include "sim/judge/judgement.h"
 #include "sim/rules/rules.h"
@@ -68,6 +69,33 @@ protected:
     void evict_all_of(const std::string& job) {
         evict("job:meta:" + job);
         evict("job:state:" + job);
+    }
+    void deliver(const cap::BusPacket& packet, fakes::NodeId node) {
+        fakes::Event event = event_of(fakes::EventKind::core_deliver, "", fakes::When::applied, node);
+        event.packet = &packet;
+        tell(event);
+    }
+    /// A heartbeat of a worker of pool "p" reaches the node.
+    void hear(std::string_view worker, fakes::NodeId node = kReplica, int active_jobs = 0) {
+        cap::BusPacket packet;
+        packet.mutable_heartbeat()->set_worker_id(std::string(worker));
+        packet.mutable_heartbeat()->set_pool("p");
+        packet.mutable_heartbeat()->set_active_jobs(active_jobs);
+        deliver(packet, node);
+    }
+    void read_snapshot(std::string_view reply, fakes::NodeId node = kReplica,
+                       fakes::When when = fakes::When::answered) {
+        fakes::Event event = event_of(fakes::EventKind::redis, "", when, node);
+        event.command = "GET";
+        event.key = "sys:workers:snapshot";
+        event.payload = reply;
+        tell(event);
+    }
+    /// As an event, without a key of Redis; nothing of it is left to expire.
+    void grant_lock(std::string_view key, fakes::NodeId node, std::string_view job = {}) {
+        fakes::Event event = event_of(fakes::EventKind::lock_acquired, job, fakes::When::applied, node);
+        event.key = key;
+        tell(event);
     }
     void befall(fakes::EventKind kind, fakes::NodeId node) { tell(event_of(kind, "", fakes::When::applied, node)); }
     void rest(bool quiet = true) { model().at_rest(keys, quiet); }

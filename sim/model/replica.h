@@ -1,0 +1,29 @@
+// What the model knows of a process that reads heartbeats or writes the worker snapshot.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sim/model/job.h"
+
+namespace lockstep::sim {
+
+/// What a snapshot of this process may say.
+struct SnapshotWriter {
+    std::vector<Liveness> workers;  // that it knows of, by number
+    Since locked;                   // when it last took the writer's lock; event 0: not since its start
+};
+
+struct Replica {
+    SnapshotWriter now;
+    SnapshotWriter before;  // as it was when it last went down after it had taken the lock
+    /// The snapshot that a GET of this process has found and not returned yet was written then; nothing inside: unknown.
+    std::optional<std::optional<Time>> found;
+
+    /// A process that has not taken the lock since its start has not written either: a write that takes effect is of its life before.
+    [[nodiscard]] const SnapshotWriter& writer() const {
+        return now.locked.event == 0 && before.locked.event != 0 ? before : now;
+    }
+};
+
+}  // namespace lockstep::sim
