@@ -12,6 +12,7 @@
 
 #include "sim/model/job.h"
 #include "sim/model/run_turns.h"
+#include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_locks.h"
 #include "sim/model/workflow_runs.h"
 
@@ -182,8 +183,11 @@ struct HeartbeatOutOfBounds : Observed {};
 
 /// A process wrote the worker snapshot.
 struct SnapshotWritten : Observed {
-    std::int64_t expires_at = 0;  // ms since the Unix epoch, by the clock of Redis
+    StoredSnapshot before;  // without its text
 };
+
+/// A scheduler reaches Redis from now on (replica.h).
+struct RedisReached : Observed {};
 
 /// A job whose submitter wrote labels or variables of policy leaves for a worker, or policy is asked about it or its output.
 struct MarksCarried : Observed {
@@ -235,6 +239,6 @@ using Fact =
                  HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked,
                  RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged,
                  OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted,
-                 DelayOver, TimerSet, WorkerChosen, SnapshotWritten, AtRest, RunAtRest>;
+                 DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

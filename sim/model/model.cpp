@@ -272,7 +272,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
                         std::int64_t) {
     run_turns_.key_removed(key);
     if (key == kLeaderNote) leader_noted_ = false;
-    if (key == kWorkerSnapshot) snapshot_ = {};
+    if (key == kWorkerSnapshot) snapshot_.lose();
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     if (evicted) lose_letters(key, last);
@@ -314,7 +314,9 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         Loss& lost = job(name).lost;
         (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
     }
-    snapshot_ = {};
+    snapshot_.lose();
+    snapshot_.latest = {};
+    snapshot_.lock_holder = {};
     tick_locks_.data_lost();
     run_turns_.data_lost();
     runs_.restored(now, upcoming());
@@ -356,6 +358,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
 // Events ---------------------------------------------------------------------------------------------------------------------
 
 void Model::on_event(const Event& event, Time now) {
+    if (std::exchange(snapshot_.is_fresh, false)) snapshot_.changed = {clock_.present(), now};
     listener_.on_time(now);
     if (page_) on_page();
     if (event.when == When::before && !event.job.empty() && event.node.valid()) {
@@ -410,12 +413,18 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::ack:
         case EventKind::nak:
         case EventKind::term: on_result(event, now); break;
-        case EventKind::paused: disturbed_ = true; break;
+        case EventKind::paused: disturbed_ = true; [[fallthrough]];
+        case EventKind::resumed:
+            lose_reach(event.node);
+            if (event.node.valid()) replica(event.node).is_paused = event.kind == EventKind::paused;
+            break;
         case EventKind::node_down: on_node_down(event.node); [[fallthrough]];
         case EventKind::connection_broken:
             disturbed_ = true;
             tick_locks_.connection_ended(event.node);
             tick_locks_.connection_ended(event.peer);
+            lose_reach(event.node);
+            lose_reach(event.peer);
             break;
         case EventKind::fault: on_fault(event); break;
         default: break;
@@ -427,6 +436,7 @@ void Model::on_fault(const Event& event) {
     disturbed_ |= event.name != "config.update";
     forget_in_nats(event);
     clocks_jumped_ |= event.name.starts_with("clock");
+    clocks_were_set_ |= event.name == "clock_jump";
     packets_garbled_ |= event.name == "corrupt";
     taken_back_.on_fault(event);
     if (event.node == Topology::kRedis && event.name.starts_with("clock_")) {
@@ -438,9 +448,11 @@ void Model::on_fault(const Event& event) {
 void Model::on_redis(const Event& event, Time now) {
     if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
     if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
-    if (event.when == When::applied && std::exchange(snapshot_.is_fresh, false)) snapshot_.written = now;
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
-    if (event.when == When::answered) return on_reply(event, now);
+    if (event.when == When::answered) {
+        follow_reach(event, now);
+        return on_reply(event, now);
+    }
     if (event.when == When::applied) note_run_change(event.node, run_turns_.replied(event, clock_.present()));
     if (event.job.empty() || !is_job_lock(event.key)) return;
     const StateReads::CallKind kind = kind_of(event);
@@ -584,6 +596,8 @@ void Model::on_node_down(fakes::NodeId node) {
     Replica& down = replica(node);
     if (down.now.locked.event != 0) down.before = std::move(down.now);
     down.now = {};
+    down.ticks = down.is_paused = false;
+    down.reached = {};
 }
 
 }  // namespace lockstep::sim

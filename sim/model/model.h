@@ -23,6 +23,7 @@
 #include "sim/model/names.h"
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
+#include "sim/model/stored_snapshot.h"
 #include "sim/model/weather.h"
 #include "sim/model/workflow_runs.h"
 #include "sim/world/trace.h"
@@ -40,15 +41,31 @@ public:
 
 class Model final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:
-    static constexpr fakes::EventKinds kWanted{
-        fakes::EventKind::publish,      fakes::EventKind::ack,           fakes::EventKind::nak,
-        fakes::EventKind::term,         fakes::EventKind::redis,         fakes::EventKind::kernel_check,
-        fakes::EventKind::stored,       fakes::EventKind::deliver,       fakes::EventKind::read_back,
-        fakes::EventKind::core_deliver, fakes::EventKind::lock_acquired, fakes::EventKind::lock_released,
-        fakes::EventKind::lock_renewed, fakes::EventKind::lock_expired,  fakes::EventKind::node_down,
-        fakes::EventKind::fault,        fakes::EventKind::core_publish,  fakes::EventKind::in_progress,
-        fakes::EventKind::output_check, fakes::EventKind::submit,        fakes::EventKind::cancel,
-        fakes::EventKind::approve,      fakes::EventKind::paused,        fakes::EventKind::connection_broken};
+    static constexpr fakes::EventKinds kWanted{fakes::EventKind::publish,
+                                               fakes::EventKind::ack,
+                                               fakes::EventKind::nak,
+                                               fakes::EventKind::term,
+                                               fakes::EventKind::redis,
+                                               fakes::EventKind::kernel_check,
+                                               fakes::EventKind::stored,
+                                               fakes::EventKind::deliver,
+                                               fakes::EventKind::read_back,
+                                               fakes::EventKind::core_deliver,
+                                               fakes::EventKind::lock_acquired,
+                                               fakes::EventKind::lock_released,
+                                               fakes::EventKind::lock_renewed,
+                                               fakes::EventKind::lock_expired,
+                                               fakes::EventKind::node_down,
+                                               fakes::EventKind::fault,
+                                               fakes::EventKind::core_publish,
+                                               fakes::EventKind::in_progress,
+                                               fakes::EventKind::output_check,
+                                               fakes::EventKind::submit,
+                                               fakes::EventKind::cancel,
+                                               fakes::EventKind::approve,
+                                               fakes::EventKind::paused,
+                                               fakes::EventKind::resumed,
+                                               fakes::EventKind::connection_broken};
 
     /// Both outlive the model.
     Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
@@ -81,10 +98,16 @@ public:
     [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const { return at(replica).now.workers; }
     [[nodiscard]] const SnapshotWriter& snapshot_writer(fakes::NodeId node) const { return at(node).writer(); }
     [[nodiscard]] const StoredSnapshot& snapshot() const { return snapshot_; }
+    /// Since when; event 0: it does not.
+    [[nodiscard]] Since redis_reached_by(fakes::NodeId replica) const { return at(replica).reached; }
     /// A clock of the cluster was set forward or back.
     [[nodiscard]] bool clocks_jumped() const { return clocks_jumped_; }
     /// That of Redis was, or goes at another speed.
     [[nodiscard]] bool redis_clock_set() const { return redis_clock_set_; }
+    /// The same, but that clocks may have drifted.
+    [[nodiscard]] bool clocks_were_set() const { return clocks_were_set_; }
+    /// When the last event was told.
+    [[nodiscard]] Time now() const { return clock_.told_at(); }
 
     /// Of the lock of the schedulers' reconciler; null: the replica has not asked for it on its present connection.
     [[nodiscard]] const TickHold* tick_hold(fakes::NodeId replica) const { return tick_locks_.hold_of(replica); }
@@ -178,6 +201,9 @@ private:
     void on_sign_of_life(const fakes::Event& event, Time now);
     void on_snapshot_call(const fakes::Event& event, Time now);
     void on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at);
+    void on_snapshot_lock(const fakes::Event& event, Since since);
+    void follow_reach(const fakes::Event& answered, Time now);
+    void lose_reach(fakes::NodeId node);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
     void on_announcement(const fakes::Event& event, Time now);
     void on_cancel_heard(const fakes::Event& event);
@@ -248,6 +274,7 @@ private:
     bool clocks_jumped_ = false;
     bool redis_clock_set_ = false;
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
+    bool clocks_were_set_ = false;
     bool packets_garbled_ = false;
     bool fail_mode_opened_ = false;
     engine::Duration answers_good_for_{};

@@ -1,5 +1,6 @@
 // What the model makes of locks: those of jobs and runs, and those under which replicas take turns.
 #include <algorithm>
+#include <utility>
 
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
@@ -28,7 +29,7 @@ void Model::on_lock(const Event& event, Time now) {
     if (TickLock* lock = tick_locks_.find(event.key)) tick_locks_.on_lock(*lock, event, since);
     if (expired && is_run_lock(event.key))
         if (WorkflowRun* run = runs_.find(event.key.substr(kRunLockPrefix.size()))) run->lock_expired = now;
-    if (taken && event.key == kSnapshotLock && event.node.valid()) replica(event.node).now.locked = since;
+    if (event.key == kSnapshotLock) on_snapshot_lock(event, since);
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (taken) may_choose(job, event.node, since);
@@ -67,6 +68,11 @@ void Model::on_lock_touched(const Event& event) {
 
 void Model::on_tick_call(TickLock& lock, const Event& event, Time now) {
     tick_locks_.called(lock, event, now);
+    const bool is_schedulers = lock.kind == TickLock::Kind::reconciler || lock.kind == TickLock::Kind::replayer;
+    if (event.when == When::answered && is_schedulers && event.node.valid()) {
+        Replica& caller = replica(event.node);
+        if (!std::exchange(caller.ticks, true)) caller.reached = {};
+    }
     if (event.when != When::applied) return;
     note(TickLockReached{}, event.node, nullptr, clock_.present()).lock = lock;
     tick_locks_.reached(lock, event.node, clock_.present());

@@ -34,18 +34,52 @@ void Model::on_sign_of_life(const Event& event, Time now) {
 }
 
 void Model::on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at) {
-    snapshot_ = {read_snapshot(text), std::nullopt, true};
     // A fault writes as no client.
-    if (client.valid()) note(SnapshotWritten{}, client, nullptr, clock_.present()).expires_at = expires_at;
+    if (!client.valid()) return snapshot_.lose();
+    const SnapshotText& read = read_snapshot(text);
+    snapshot_.text = {};
+    note(SnapshotWritten{}, client, nullptr, clock_.present()).before = snapshot_;
+    snapshot_.text = read;
+    snapshot_.expires_at = std::chrono::milliseconds(expires_at);
+    snapshot_.is_fresh = true;
+    snapshot_.writer = client;
+    snapshot_.latest = read.captured_at.value_or(snapshot_.latest);
+    snapshot_.locks_lost = 0;
+}
+
+void Model::on_snapshot_lock(const Event& event, Since since) {
+    const bool taken = event.kind == fakes::EventKind::lock_acquired;
+    if (event.kind == fakes::EventKind::lock_renewed) return;
+    snapshot_.locked = taken ? since : Since{};
+    snapshot_.lock_holder = taken ? event.node : fakes::NodeId{};
+    if (taken && event.node.valid()) replica(event.node).now.locked = since;
+    if (event.kind == fakes::EventKind::lock_expired) ++snapshot_.locks_lost;
+}
+
+/// An error reply does not let the replica do its work: the server is out of memory, or still loading.
+void Model::follow_reach(const Event& answered, Time now) {
+    if (!answered.node.valid()) return;
+    Replica& caller = replica(answered.node);
+    const bool refused = answered.payload.starts_with('-') && !answered.payload.starts_with("-NOSCRIPT");
+    if (refused || answered.outcome != fakes::EventOutcome::applied) {
+        caller.reached = {};
+    } else if (caller.reached.event == 0 && caller.ticks && !caller.is_paused) {
+        caller.reached = {clock_.present(), now};
+        note(RedisReached{}, answered.node, nullptr, clock_.present());
+    }
+}
+
+void Model::lose_reach(fakes::NodeId node) {
+    if (node.valid()) replica(node).reached = {};
 }
 
 void Model::on_snapshot_call(const Event& event, Time now) {
     if (event.command != "GET" || !event.node.valid()) return;
     Replica& reader = replica(event.node);
-    if (event.when == When::applied) reader.found = snapshot_.written;
+    if (event.when == When::applied) reader.found = snapshot_.written();
     if (event.when != When::answered) return;
     // Another one may have been stored since the call was executed.
-    const std::optional<Time> written = std::exchange(reader.found, std::nullopt).value_or(snapshot_.written);
+    const std::optional<Time> written = std::exchange(reader.found, std::nullopt).value_or(snapshot_.written());
     if (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-')) return;
     const Since since{clock_.present(), now};
     for (const auto& [worker, named] : read_snapshot(event.payload).workers) {

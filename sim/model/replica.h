@@ -20,6 +20,12 @@ struct Replica {
     /// The snapshot that a GET of this process has found and not returned yet was written then; nothing inside: unknown.
     std::optional<std::optional<Time>> found;
 
+    /// A scheduler that has started reaches Redis from its first call that is answered until a call fails, a connection breaks, it is
+    /// paused or it goes down. It has started when it first asks for a lock of the schedulers' periodic loops.
+    Since reached;  // event 0: it does not
+    bool ticks = false;
+    bool is_paused = false;
+
     /// A process that has not taken the lock since its start has not written either: a write that takes effect is of its life before.
     [[nodiscard]] const SnapshotWriter& writer() const {
         return now.locked.event == 0 && before.locked.event != 0 ? before : now;

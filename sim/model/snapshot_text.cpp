@@ -40,9 +40,31 @@ NamedWorker worker_of(const Json& object) {
     return worker;
 }
 
+bool is_whole(const Json& worker) {
+    const auto has = [&worker](const char* key, bool (Json::*fits)() const noexcept) {
+        const auto found = worker.find(key);
+        return found != worker.end() && ((*found).*fits)();
+    };
+    return worker.is_object() && has("worker_id", &Json::is_string) && has("pool", &Json::is_string) &&
+           has("active_jobs", &Json::is_number_integer) && has("max_parallel_jobs", &Json::is_number_integer) &&
+           !worker["worker_id"].get_ref<const std::string&>().empty();
+}
+
+std::string flaw_of(const Json& document) {
+    if (!document.is_object()) return "it is no JSON object";
+    const auto workers = document.find("workers");
+    if (workers == document.end() || !workers->is_array()) return "it has no list of workers";
+    if (!std::ranges::all_of(*workers, is_whole)) return "one of its workers lacks what a gateway reads";
+    const auto captured = document.find("captured_at");
+    if (captured == document.end() || !captured->is_string()) return "it does not say when it was captured";
+    if (!seconds_of(captured->get_ref<const std::string&>())) return "its time cannot be read";
+    return {};
+}
+
 SnapshotText read_document(std::string_view text) {
     SnapshotText snapshot;
     const Json document = Json::parse(text, nullptr, false);
+    snapshot.flaw = flaw_of(document);
     if (!document.is_object()) return snapshot;
     snapshot.captured_at = seconds_of(engine::wire::text_member(document, "captured_at"));
     if (const auto workers = document.find("workers"); workers != document.end() && workers->is_array()) {

@@ -9,8 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "sim/world/virtual_time.h"
-
 namespace lockstep::sim {
 
 inline constexpr std::string_view kWorkerSnapshot = "sys:workers:snapshot";
@@ -29,16 +27,10 @@ struct NamedWorker {
 };
 
 struct SnapshotText {
+    std::string flaw;                                 // what a gateway cannot read of it; empty: nothing
     std::optional<std::chrono::seconds> captured_at;  // since the Unix epoch
     std::map<std::string, NamedWorker, std::less<>> workers;
     std::map<std::string, std::string, std::less<>> pool_of_topic;  // the first that serves it
-};
-
-/// The snapshot that is stored in Redis.
-struct StoredSnapshot {
-    SnapshotText text;
-    std::optional<Time> written;  // nothing: unknown
-    bool is_fresh = false;        // it was written by the present command
 };
 
 /// From the document, or from the reply to a GET of it. Empty when it cannot be read. Valid until the next call of this thread.

@@ -19,7 +19,6 @@
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
-#include "sim/oracles/snapshot_whole.h"
 #include "sim/oracles/sound_message_kept.h"
 #include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_walls.h"
@@ -145,7 +144,7 @@ std::vector<Invariant> make_table() {
                    most(&T::saga_rollback_timeout)}},
         {.name = "snapshot_whole",
          .help = "the worker snapshot in Redis always parses and is fresh",
-         .make = by_tunables<SnapshotWhole>,
+         .rules = rules::snapshot_whole,
          .reads = {most(&T::snapshot_interval), most(&T::snapshot_lock_ttl), exactly(&T::data_ttl),
                    exactly(&T::store_op_timeout)}},
         {.name = "approval_bound",

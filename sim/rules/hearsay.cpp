@@ -8,9 +8,9 @@
 //    ago than `hydrated_worker_ttl`.
 // 4. A write that takes effect after a crash of its replica is judged by what that replica knew.
 #include <algorithm>
-#include <chrono>
 
 #include "sim/rules/rules.h"
+#include "sim/spec/snapshot_age.h"
 
 namespace lockstep::sim::rules {
 
@@ -74,12 +74,9 @@ void goes_by_no_old_snapshot(const WorkerChosen& chosen, const Model& model, Ver
 void hearsay(Rules& rules, const engine::Tunables& tunables) {
     rules.add(names_what_it_heard);
     rules.add(goes_by_no_old_snapshot);
-    rules.add([&tunables](const SnapshotWritten& written, const Model& model, Verdict& verdict) {
-        const auto& captured = model.snapshot().text.captured_at;
-        if (!captured || model.clocks_jumped()) return;
-        // The expiry of the key shows the clock of Redis.
-        const engine::Duration redis_clock = std::chrono::milliseconds(written.expires_at) - tunables.data_ttl;
-        verdict.require(*captured - redis_clock <= kCapturedAtPrecision, 0,
+    rules.add([&tunables](const SnapshotWritten&, const Model& model, Verdict& verdict) {
+        if (model.clocks_jumped()) return;
+        verdict.require(spec::age_when_written(model.snapshot(), tunables) >= -kCapturedAtPrecision, 0,
                         "a worker snapshot is dated ahead of the clock of Redis");
     });
 }

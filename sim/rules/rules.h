@@ -28,6 +28,7 @@ void run_cancel_told(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void run_progress(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
+void snapshot_whole(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim::rules
