@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/model/job.h"
+#include "sim/model/replica.h"
 #include "sim/model/run_turns.h"
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_locks.h"
@@ -186,6 +187,17 @@ struct SnapshotWritten : Observed {
     StoredSnapshot before;  // without its text
 };
 
+/// A node is up.
+struct ReplicaStarted : Observed {};
+
+/// A replica takes the first job since its start, and has not read the snapshot.
+struct FirstJobTaken : Observed {
+    ReplicaStart start;
+};
+
+/// A replica counts a try of a job that it has taken since its start, and leaves the state of the job as it is.
+struct TurnedAway : Observed {};
+
 /// A scheduler reaches Redis from now on (replica.h).
 struct RedisReached : Observed {};
 
@@ -234,11 +246,11 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact =
-    std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
-                 HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked,
-                 RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged,
-                 OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted,
-                 DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached, AtRest, RunAtRest>;
+using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
+                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
+                          Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
+                          SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
+                          StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten,
+                          RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

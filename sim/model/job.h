@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,7 +49,7 @@ struct RecordCall {
     Time begun{};
 };
 
-/// A replica at work on the job, from when it took the lock to when it gave it back.
+/// A replica that may choose a worker for the job: it has the lock.
 struct Choosing {
     fakes::NodeId replica;
     Since since;  // when it took the lock, or policy answered it: it chooses a worker after that
@@ -88,6 +89,8 @@ struct Job {
     std::string_view name;
     Tenant* tenant = nullptr;
     bool is_gate = false;
+    /// As it was submitted; empty: it asks for more than a topic, or was submitted with different contents.
+    std::optional<std::string> plain_topic;
 
     State in_hash = State::absent;    // the field `state` of its hash
     State in_mirror = State::absent;  // the text under its state key

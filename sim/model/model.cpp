@@ -87,6 +87,7 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
     if (!facts_.empty()) flush();
     in_command_ = !words.empty();
     command_ = words;
+    moved_ = nullptr;
     // Where a script has its first key; that of a plain command is the word after its name.
     constexpr std::size_t kFirstKeyOfScript = 3;
     command_lock_ = words.size() > kFirstKeyOfScript ? tick_locks_.find(words[kFirstKeyOfScript]) : nullptr;
@@ -120,6 +121,8 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     job.calling_off.state = fact.to;
     job.submission.recorded = true;
     job.submission.only_stored = false;
+    if (fact.to != from) moved_ = &job;
+    if (fact.to == State::dispatched && fact.to != from && client.valid()) ++replica(client).start.jobs_taken;
     if (is_active(fact.to) && !is_active(from)) job.tenant->last_activated = clock_.present();
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
@@ -181,6 +184,8 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         recount(job, [&] { job.tenant = &tenant(after.empty() ? "default" : after); });
     } else if (field == "topic") {
         if (wire::is_approval_gate(after)) job_of_hash_key(key).is_gate = true;
+    } else if (field == "attempts") {
+        if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
     } else if (field == "safety_decision") {
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
         if (after == "UNAVAILABLE") job_of_hash_key(key).tenant_limit = 0;
@@ -272,7 +277,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
                         std::int64_t) {
     run_turns_.key_removed(key);
     if (key == kLeaderNote) leader_noted_ = false;
-    if (key == kWorkerSnapshot) snapshot_.lose();
+    if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     if (evicted) lose_letters(key, last);
@@ -314,7 +319,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         Loss& lost = job(name).lost;
         (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
     }
-    snapshot_.lose();
+    snapshot_.lose(clock_.present());
     snapshot_.latest = {};
     snapshot_.lock_holder = {};
     tick_locks_.data_lost();
@@ -417,7 +422,9 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::resumed:
             lose_reach(event.node);
             if (event.node.valid()) replica(event.node).is_paused = event.kind == EventKind::paused;
+            if (event.node.valid()) replica(event.node).start.reads_snapshot = false;
             break;
+        case EventKind::node_up: on_node_up(event.node, now); break;
         case EventKind::node_down: on_node_down(event.node); [[fallthrough]];
         case EventKind::connection_broken:
             disturbed_ = true;
@@ -425,6 +432,8 @@ void Model::on_event(const Event& event, Time now) {
             tick_locks_.connection_ended(event.peer);
             lose_reach(event.node);
             lose_reach(event.peer);
+            for (const fakes::NodeId node : {event.node, event.peer})
+                if (node.valid()) replica(node).start.is_disturbed = true;
             break;
         case EventKind::fault: on_fault(event); break;
         default: break;
@@ -437,6 +446,7 @@ void Model::on_fault(const Event& event) {
     forget_in_nats(event);
     clocks_jumped_ |= event.name.starts_with("clock");
     clocks_were_set_ |= event.name == "clock_jump";
+    settings_changed_ |= event.name == "config.update";
     packets_garbled_ |= event.name == "corrupt";
     taken_back_.on_fault(event);
     if (event.node == Topology::kRedis && event.name.starts_with("clock_")) {
@@ -506,7 +516,7 @@ void Model::on_publish(const Event& event, Time now) {
         note(GatePassed{}, event.node, &job_of(event), clock_.present());
     const bool has_request = event.packet != nullptr && event.packet->has_job_request();
     if (has_request && event.subject == wire::kSubjectSubmit && !event.packet->job_request().job_id().empty())
-        job(event.packet->job_request().job_id()).marks.submitted(event.packet->job_request(), clock_.present());
+        on_request_submitted(event.packet->job_request());
     if (!worker && !event.subject.starts_with("job.")) return;
     Job& job = job_of(event);
     if (has_request && job.marks.any()) note_marks(event, job, job.marks.foreign_of(event.packet->job_request()));
@@ -598,6 +608,7 @@ void Model::on_node_down(fakes::NodeId node) {
     down.now = {};
     down.ticks = down.is_paused = false;
     down.reached = {};
+    down.start = {};
 }
 
 }  // namespace lockstep::sim

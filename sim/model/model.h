@@ -65,7 +65,8 @@ public:
                                                fakes::EventKind::approve,
                                                fakes::EventKind::paused,
                                                fakes::EventKind::resumed,
-                                               fakes::EventKind::connection_broken};
+                                               fakes::EventKind::connection_broken,
+                                               fakes::EventKind::node_up};
 
     /// Both outlive the model.
     Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
@@ -98,6 +99,7 @@ public:
     [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const { return at(replica).now.workers; }
     [[nodiscard]] const SnapshotWriter& snapshot_writer(fakes::NodeId node) const { return at(node).writer(); }
     [[nodiscard]] const StoredSnapshot& snapshot() const { return snapshot_; }
+    [[nodiscard]] const ReplicaStart& start_of(fakes::NodeId replica) const { return at(replica).start; }
     /// Since when; event 0: it does not.
     [[nodiscard]] Since redis_reached_by(fakes::NodeId replica) const { return at(replica).reached; }
     /// A clock of the cluster was set forward or back.
@@ -106,6 +108,8 @@ public:
     [[nodiscard]] bool redis_clock_set() const { return redis_clock_set_; }
     /// The same, but that clocks may have drifted.
     [[nodiscard]] bool clocks_were_set() const { return clocks_were_set_; }
+    /// An operator changed the settings.
+    [[nodiscard]] bool settings_changed() const { return settings_changed_; }
     /// When the last event was told.
     [[nodiscard]] Time now() const { return clock_.told_at(); }
 
@@ -204,12 +208,17 @@ private:
     void on_snapshot_lock(const fakes::Event& event, Since since);
     void follow_reach(const fakes::Event& answered, Time now);
     void lose_reach(fakes::NodeId node);
+    void on_node_up(fakes::NodeId node, Time now);
+    void on_job_taken(const fakes::Event& taken, Job& job);
+    void count_try(fakes::NodeId client, Job& job);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
     void on_announcement(const fakes::Event& event, Time now);
     void on_cancel_heard(const fakes::Event& event);
     void on_dispatch(const fakes::Event& event, Time now);
     void on_result_in_hand(const fakes::Event& event);
     void on_submission(const fakes::Event& event);
+    void on_request_submitted(const cap::JobRequest& request);
+    void note_topic(const cap::JobRequest& request);
     void on_success_said(const fakes::Event& event);
     void forget_in_nats(const fakes::Event& fault);
     void on_letter_told(const fakes::Event& event);
@@ -243,6 +252,7 @@ private:
     std::vector<Fact> facts_;
     std::vector<Fact> delivering_;
     bool in_command_ = false;
+    const Job* moved_ = nullptr;                 // whose state the present command has changed last
     std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell
 
     NameNumbers job_names_, worker_names_, call_names_;
@@ -275,6 +285,7 @@ private:
     bool redis_clock_set_ = false;
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool clocks_were_set_ = false;
+    bool settings_changed_ = false;
     bool packets_garbled_ = false;
     bool fail_mode_opened_ = false;
     engine::Duration answers_good_for_{};

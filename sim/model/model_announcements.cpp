@@ -29,6 +29,16 @@ bool is_dispatch(const Event& event) {
     return event.packet != nullptr && event.packet->has_job_request() && event.subject != wire::kSubjectSubmit;
 }
 
+/// Nothing but its topic decides which workers may have it.
+bool asks_for_topic_only(const cap::JobRequest& request) {
+    const auto constrains = [](const auto& label) {
+        const std::string& name = label.first;
+        return name.starts_with("preferred_") || name.starts_with("placement.") || name.starts_with("constraint.") ||
+               name.starts_with("node.");
+    };
+    return request.meta().requires__size() == 0 && std::ranges::none_of(request.labels(), constrains);
+}
+
 bool is_cancel(const Event& event) {
     return event.subject == wire::kSubjectCancel && event.packet != nullptr && event.packet->has_job_cancel();
 }
@@ -98,6 +108,8 @@ void Model::on_submission(const Event& event) {
         note(SubmitAcknowledged{}, event.node, &told, clock_.present());
         return;
     }
+    const bool has_request = event.packet != nullptr && event.packet->has_job_request();
+    if (has_request && event.subject == wire::kSubjectSubmit) note_topic(event.packet->job_request());
     constexpr std::string_view kSubmitId = "jobreq:";
     if (event.subject != wire::kSubjectSubmit || !event.message_id.starts_with(kSubmitId)) return;
     // The message id is a header, and still names the job that the gateway meant.
@@ -110,6 +122,21 @@ void Model::on_submission(const Event& event) {
     Submission& submission = named.submission;
     submission.garbled |= !asks;
     submission.only_stored |= asks && !submission.recorded;
+}
+
+void Model::on_request_submitted(const cap::JobRequest& request) {
+    job(request.job_id()).marks.submitted(request, clock_.present());
+    note_topic(request);
+}
+
+void Model::note_topic(const cap::JobRequest& request) {
+    if (request.job_id().empty()) return;
+    std::optional<std::string>& known = job(request.job_id()).plain_topic;
+    const std::string topic = asks_for_topic_only(request) ? request.topic() : "";
+    if (!known)
+        known = topic;
+    else if (*known != topic)
+        known->clear();
 }
 
 void Model::on_success_said(const Event& event) {

@@ -33,6 +33,7 @@ void Model::on_lock(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (taken) may_choose(job, event.node, since);
+    if (taken && is_job_lock(event.key) && event.node.valid()) on_job_taken(event, job);
     if (released) std::erase_if(job.choosing, [&event](const Choosing& one) { return one.replica == event.peer; });
     if (expired) {
         job.lock.ran_out_under = job.lock.holder;

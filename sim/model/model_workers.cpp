@@ -35,7 +35,7 @@ void Model::on_sign_of_life(const Event& event, Time now) {
 
 void Model::on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at) {
     // A fault writes as no client.
-    if (!client.valid()) return snapshot_.lose();
+    if (!client.valid()) return snapshot_.lose(clock_.present());
     const SnapshotText& read = read_snapshot(text);
     snapshot_.text = {};
     note(SnapshotWritten{}, client, nullptr, clock_.present()).before = snapshot_;
@@ -63,6 +63,7 @@ void Model::follow_reach(const Event& answered, Time now) {
     const bool refused = answered.payload.starts_with('-') && !answered.payload.starts_with("-NOSCRIPT");
     if (refused || answered.outcome != fakes::EventOutcome::applied) {
         caller.reached = {};
+        caller.start.is_disturbed = true;
     } else if (caller.reached.event == 0 && caller.ticks && !caller.is_paused) {
         caller.reached = {clock_.present(), now};
         note(RedisReached{}, answered.node, nullptr, clock_.present());
@@ -80,13 +81,36 @@ void Model::on_snapshot_call(const Event& event, Time now) {
     if (event.when != When::answered) return;
     // Another one may have been stored since the call was executed.
     const std::optional<Time> written = std::exchange(reader.found, std::nullopt).value_or(snapshot_.written());
-    if (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-')) return;
+    if (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-')) {
+        reader.start.look_failed = clock_.present();
+        return;
+    }
+    reader.start.reads_snapshot = false;
     const Since since{clock_.present(), now};
     for (const auto& [worker, named] : read_snapshot(event.payload).workers) {
         Liveness& known = liveness_of(event.node, worker);
         known.named = since;
         known.reports.on_snapshot(named, clocks_jumped_ ? std::nullopt : written, since, liveness_times_);
     }
+}
+
+void Model::on_node_up(fakes::NodeId node, Time now) {
+    if (!node.valid()) return;
+    replica(node).start = {.since = {clock_.present(), now}};
+    note(ReplicaStarted{}, node, nullptr, clock_.present());
+}
+
+void Model::on_job_taken(const Event& taken, Job& job) {
+    ReplicaStart& start = replica(taken.node).start;
+    ++start.jobs_taken;
+    if (start.since.event != 0 && std::exchange(start.reads_snapshot, false))
+        note(FirstJobTaken{}, taken.node, &job, clock_.present()).start = start;
+}
+
+void Model::count_try(fakes::NodeId client, Job& job) {
+    const ReplicaStart& start = at(client).start;
+    const bool took_it = start.since.event != 0 && job.lock.granted_to(client).event > start.since.event;
+    if (took_it && moved_ != &job) note(TurnedAway{}, client, &job, clock_.present());
 }
 
 void Model::may_choose(Job& job, fakes::NodeId replica, Since since) {

@@ -14,6 +14,15 @@ struct SnapshotWriter {
     Since locked;                   // when it last took the writer's lock; event 0: not since its start
 };
 
+/// The beginning of a node's life.
+struct ReplicaStart {
+    Since since;                  // event 0: it has none that is known
+    bool is_disturbed = false;    // a call to Redis failed since, or a connection broke
+    int jobs_taken = 0;           // since, locks of jobs and dispatches
+    bool reads_snapshot = true;   // it may still try to
+    EventNumber look_failed = 0;  // its latest try to read the snapshot that failed; 0: none did
+};
+
 struct Replica {
     SnapshotWriter now;
     SnapshotWriter before;  // as it was when it last went down after it had taken the lock
@@ -25,6 +34,7 @@ struct Replica {
     Since reached;  // event 0: it does not
     bool ticks = false;
     bool is_paused = false;
+    ReplicaStart start;
 
     /// A process that has not taken the lock since its start has not written either: a write that takes effect is of its life before.
     [[nodiscard]] const SnapshotWriter& writer() const {

@@ -15,6 +15,7 @@ struct StoredSnapshot {
     /// Since the Unix epoch, by the clock of Redis; nothing: it is lost, or a fault changed it.
     std::optional<std::chrono::milliseconds> expires_at;
     Since changed;          // written, lost or changed by a fault
+    EventNumber lost = 0;   // when it was last lost or changed by a fault
     bool is_fresh = false;  // it was by the present command, whose event is still to come
 
     fakes::NodeId writer;           // last; invalid: none yet
@@ -26,7 +27,8 @@ struct StoredSnapshot {
 
     /// When what Redis has was written; nothing: unknown.
     [[nodiscard]] std::optional<Time> written() const { return expires_at ? std::optional(changed.at) : std::nullopt; }
-    void lose() {
+    void lose(EventNumber event) {
+        lost = event;
         text = {};
         expires_at.reset();
         is_fresh = true;

@@ -9,7 +9,6 @@
 #include "sim/oracles/job_history.h"
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
-#include "sim/oracles/no_cold_start.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/questions_true.h"
@@ -173,7 +172,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::hydrated_worker_ttl), most(&T::worker_ttl)}},
         {.name = "no_cold_start",
          .help = "a replica that starts turns no job away while the stored snapshot names a free worker",
-         .make = by_tunables<NoColdStart>,
+         .rules = rules::no_cold_start,
          .reads = {least(&T::hydrated_worker_ttl), least(&T::overload_cpu), least(&T::overload_gpu),
                    least(&T::overload_utilization), least(&T::snapshot_read_timeout), least(&T::worker_ttl),
                    exactly(&T::data_ttl)}},

@@ -15,6 +15,7 @@ void hearsay(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
+void no_cold_start(Rules& rules, const engine::Tunables& tunables);
 void no_duplicate_dispatch(Rules& rules, const engine::Tunables& tunables);
 void no_lost_job(Rules& rules, const engine::Tunables& tunables);
 void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
