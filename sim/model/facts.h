@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "sim/model/deliveries.h"
 #include "sim/model/job.h"
 #include "sim/model/replica.h"
 #include "sim/model/run_turns.h"
@@ -105,6 +106,27 @@ struct DispatchStored : Observed {
 struct Arrived : Observed {
     std::string subject;
     std::string message_id;
+};
+
+/// A consumer has handed a message to a node.
+struct Delivered : Observed {
+    const Unanswered* unanswered = nullptr;  // of the node, with this delivery
+    std::uint64_t bytes = 0;
+    MessageLife message;  // with this delivery
+    bool is_packet = true;
+    bool is_submission = false;  // by the schedulers' durable
+};
+
+/// A node has answered a delivery.
+struct DeliveryAnswered : Observed {
+    const Unanswered* unanswered = nullptr;  // of the node, without that delivery
+};
+
+/// A message is to be delivered no more.
+struct Terminated : Observed {
+    MessageLife message;
+    std::string stream;
+    std::uint64_t sequence = 0;
 };
 
 /// A replica reports that a gate is done.
@@ -246,11 +268,12 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact = std::variant<StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived,
-                          HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived, TickLockReached,
-                          Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
-                          SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
-                          StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten,
-                          RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway, AtRest, RunAtRest>;
+using Fact =
+    std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted,
+                 Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched,
+                 LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
+                 OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
+                 StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
+                 ReplicaStarted, FirstJobTaken, TurnedAway, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

@@ -409,15 +409,20 @@ void Model::on_event(const Event& event, Time now) {
             on_result(event, now);
             on_letter_told(event);
             on_submission(event);
+            deliveries_.stored(event);
             break;
         case EventKind::deliver:
+            on_delivery(event);
             on_result(event, now);
             on_success_said(event);
             [[fallthrough]];
         case EventKind::read_back: on_result_in_hand(event); break;
         case EventKind::ack:
         case EventKind::nak:
-        case EventKind::term: on_result(event, now); break;
+        case EventKind::term:
+            on_result(event, now);
+            on_answer(event);
+            break;
         case EventKind::paused: disturbed_ = true; [[fallthrough]];
         case EventKind::resumed:
             lose_reach(event.node);
@@ -593,7 +598,31 @@ void Model::on_result(const Event& event, Time now) {
         results.settled(event.sequence);
 }
 
+void Model::on_delivery(const Event& event) {
+    deliveries_.delivered(event, clock_.present());
+    Delivered& fact = note(Delivered{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
+    fact.unanswered = &deliveries_.of(event.node);
+    fact.bytes = event.payload.size();
+    fact.message = deliveries_.life_of(event);
+    fact.is_packet = event.packet != nullptr;
+    fact.is_submission = event.name == kSchedulersSubmissions;
+}
+
+void Model::on_answer(const Event& event) {
+    const Job* about = event.job.empty() ? nullptr : &job_of(event);
+    if (event.when == When::before) {
+        deliveries_.answered(event);
+        note(DeliveryAnswered{}, event.node, about, clock_.present()).unanswered = &deliveries_.of(event.node);
+    } else if (event.when == When::applied && event.kind == EventKind::term) {
+        Terminated& fact = note(Terminated{}, event.node, about, clock_.present());
+        fact.message = deliveries_.life_of(event);
+        fact.stream = event.stream;
+        fact.sequence = event.sequence;
+    }
+}
+
 void Model::on_node_down(fakes::NodeId node) {
+    deliveries_.node_down(node);
     for (Job& job : jobs_) {
         std::erase_if(job.commits, [node](const Commit& one) { return one.replica == node; });
         std::erase_if(job.choosing, [node](const Choosing& one) { return one.replica == node; });

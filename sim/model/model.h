@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "fakes/redis/observer.h"
+#include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
 #include "sim/model/names.h"
 #include "sim/model/replica.h"
@@ -128,6 +129,10 @@ public:
     /// A redacted output has been stored there.
     [[nodiscard]] bool has_redacted_output(std::string_view key) const { return redacted_outputs_.contains(key); }
     [[nodiscard]] const WorkflowRuns& runs() const { return runs_; }
+    /// Bytes of the largest message that was delivered so far.
+    [[nodiscard]] std::uint64_t largest_delivered() const { return deliveries_.largest(); }
+    /// Bytes of the largest message that NATS takes; 0: its links are narrow, and how soon what it sends arrives is not known.
+    [[nodiscard]] std::uint64_t max_payload() const { return max_payload_; }
     [[nodiscard]] bool runs_go_unlocked() const { return run_turns_.go_unlocked; }
     /// To be told of what it wants after all who judge.
     [[nodiscard]] Weather& weather() { return weather_; }
@@ -137,6 +142,8 @@ public:
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
     /// As all replicas have them; where theirs differ, no rule may go by how long a report is good.
     void set_liveness_times(const LivenessTimes& times) { liveness_times_ = times; }
+    /// See max_payload().
+    void set_max_payload(std::uint64_t bytes) { max_payload_ = bytes; }
     /// `wf_on_redis_error` or `wf_on_contention` is "local".
     void set_runs_go_unlocked(bool set) { run_turns_.go_unlocked = set; }
     /// Delivers what is still to be delivered, where the end of the last command is not told.
@@ -195,6 +202,8 @@ private:
     void ask_for_step(fakes::NodeId client, std::string_view field, std::string_view request);
     void note_timeline(fakes::NodeId client, std::string_view key, std::string_view entry);
     void set_timer(fakes::NodeId client, std::string_view key, std::string_view member, double seconds);
+    void on_delivery(const fakes::Event& event);
+    void on_answer(const fakes::Event& event);
     void on_step_stored(const fakes::Event& event, Job& meant, bool says_this);
     void note_run_change(fakes::NodeId client, std::optional<RunChange> change);
     void follow_record_call(const fakes::Event& event, Time now);
@@ -270,6 +279,8 @@ private:
     TickLocks tick_locks_;
     RunTurns run_turns_;
     WorkflowRuns runs_;
+    Deliveries deliveries_;
+    std::uint64_t max_payload_ = 1'048'576;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names
     struct Page {
         fakes::NodeId reader;

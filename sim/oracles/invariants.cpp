@@ -1,6 +1,5 @@
 #include "sim/oracles/invariants.h"
 
-#include "sim/oracles/bounded_memory.h"
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/dead_letter_complete.h"
@@ -18,7 +17,6 @@
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
-#include "sim/oracles/sound_message_kept.h"
 #include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_walls.h"
 #include "sim/oracles/timeout_explained.h"
@@ -193,11 +191,11 @@ std::vector<Invariant> make_table() {
                    most(&T::reconciler_interval), most(&T::replayer_interval)}},
         {.name = "sound_message_kept",
          .help = "no message that can be read is given up because it once arrived as something else",
-         .make = by_tunables<SoundMessageKept>,
+         .rules = rules::sound_message_kept,
          .reads = {least(&T::bus_max_deliver)}},
         {.name = "bounded_memory",
          .help = "what a replica has been delivered and not answered stays within its bound of bytes",
-         .make = by_tunables<BoundedMemory, &Surroundings::max_payload>,
+         .rules = rules::bounded_memory,
          .reads = {most(&T::bus_bytes_in_flight)}},
         {.name = "result_from_its_worker",
          .help = "no result changes a job that was not sent out, or was sent to another worker",

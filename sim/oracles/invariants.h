@@ -23,7 +23,6 @@ struct Surroundings {
     TunablesInForce& tunables;
     std::string_view timeouts;
     engine::PinnedSettings pinned;
-    std::uint64_t max_payload;
 };
 
 struct Invariant {

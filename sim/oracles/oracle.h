@@ -132,11 +132,9 @@ template <class Judging, class... Arguments>
 /// Every oracle that can judge by these tunables, in the order of the catalogue. The judge and the tunables outlive them.
 /// `timeouts`: the document that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none. `pinned`: what
 /// an operator has set.
-/// `max_payload`: bytes of the largest message that NATS takes; 0 where its links are narrow.
 [[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables,
                                                                 std::string_view timeouts = {},
-                                                                engine::PinnedSettings pinned = {},
-                                                                std::uint64_t max_payload = 1'048'576);
+                                                                engine::PinnedSettings pinned = {});
 
 /// Adds the rules of all invariants that have some and can be judged by these tunables; of those only the ones that are named, if any is.
 /// The tunables outlive them.

@@ -8,8 +8,8 @@
 namespace lockstep::sim {
 
 std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables, std::string_view timeouts,
-                                                  engine::PinnedSettings pinned, std::uint64_t max_payload) {
-    const Surroundings run{judge, tunables, timeouts, std::move(pinned), max_payload};
+                                                  engine::PinnedSettings pinned) {
+    const Surroundings run{judge, tunables, timeouts, std::move(pinned)};
     std::vector<std::unique_ptr<Oracle>> oracles;
     for (const Invariant& invariant : invariants()) {
         const engine::Tunables* read =

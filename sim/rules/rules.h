@@ -7,6 +7,7 @@
 namespace lockstep::sim::rules {
 
 void approval_bound(Rules& rules, const engine::Tunables& tunables);
+void bounded_memory(Rules& rules, const engine::Tunables& tunables);
 void cancel_told(Rules& rules, const engine::Tunables& tunables);
 void content_seen(Rules& rules, const engine::Tunables& tunables);
 void delay_timer_kept(Rules& rules, const engine::Tunables& tunables);
@@ -30,6 +31,7 @@ void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void run_progress(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
 void snapshot_whole(Rules& rules, const engine::Tunables& tunables);
+void sound_message_kept(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim::rules

@@ -166,8 +166,8 @@ void Run::add_tunables() {
 
 void Run::make_judges() {
     const auto& cluster = scenario_.cluster;
-    oracles_ = make_oracles(*this, tunables_, cluster.documents.timeouts, cluster.pinned,
-                            cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
+    judgement_.model().set_max_payload(cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
+    oracles_ = make_oracles(*this, tunables_, cluster.documents.timeouts, cluster.pinned);
     add_rules(judgement_, tunables_);
 }
 

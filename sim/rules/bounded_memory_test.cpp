@@ -1,8 +1,7 @@
-#include "sim/oracles/bounded_memory.h"
-
+// How much a replica may have in its hands, and when it is given no more.
 #include <gmock/gmock.h>
 
-#include "sim/oracles/test_oracle.h"
+#include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
@@ -12,48 +11,47 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class BoundedMemoryTest : public ::testing::Test {
+class BoundedMemoryTest : public testing::RuleTest {
 protected:
-    BoundedMemoryTest() { tunables.bus_bytes_in_flight = 10'000; }
+    BoundedMemoryTest() : RuleTest(rules::bounded_memory) {
+        tunables.bus_bytes_in_flight = 10'000;
+        model().set_max_payload(1000);
+        now = {};
+    }
 
     void tell(EventKind kind, std::uint64_t sequence, int node = 5) {
         fakes::Event event =
-            testing::event_of(kind, {}, kind == EventKind::deliver ? fakes::When::applied : fakes::When::before);
+            event_of(kind, {}, kind == EventKind::deliver ? fakes::When::applied : fakes::When::before);
         event.node = fakes::NodeId{node};
         event.stream = "CORDUM_SYS";
         event.name = "dur";
         event.sequence = sequence;
         if (kind == EventKind::deliver) event.payload = payload;
-        judge.tell(oracle, event, {});
+        RuleTest::tell(event);
     }
     void tell_of_submission(EventKind kind, std::uint64_t sequence) {
-        fakes::Event event =
-            testing::event_of(kind, "J", kind == EventKind::ack ? fakes::When::before : fakes::When::applied);
+        fakes::Event event = event_of(kind, "J", kind == EventKind::ack ? fakes::When::before : fakes::When::applied);
         event.node = fakes::NodeId{5};
         event.stream = "CORDUM_SYS";
         event.subject = "sys.job.submit";
         event.name = "dur_cordum-scheduler__sys_job_submit";
         event.sequence = sequence;
         event.payload = payload;
-        judge.tell(oracle, event, now);
+        RuleTest::tell(event);
     }
     void deliver(std::uint64_t first, std::uint64_t last, int node = 5) {
         for (std::uint64_t sequence = first; sequence <= last; ++sequence) tell(EventKind::deliver, sequence, node);
     }
 
     const std::string payload = std::string(1000, '.');
-    testing::KeepingJudge judge;
-    engine::Tunables tunables;
-    BoundedMemory oracle{judge, tunables, 1000};
-    Time now{std::chrono::seconds{100}};
 };
 
 TEST_F(BoundedMemoryTest, FiveTimesTheBoundIsTheMostThatAReplicaHolds) {
     deliver(1, 50);
-    EXPECT_THAT(judge.found, IsEmpty());
-    EXPECT_EQ(oracle.exercised(), 1U);
+    EXPECT_THAT(found, IsEmpty());
+    EXPECT_EQ(times_exercised(), 1U);
     deliver(51, 51);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("51000 bytes")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("51000 bytes")));
 }
 
 TEST_F(BoundedMemoryTest, WhatIsAnsweredAndWhatEndedWithItsReplicaDoesNotCount) {
@@ -63,32 +61,32 @@ TEST_F(BoundedMemoryTest, WhatIsAnsweredAndWhatEndedWithItsReplicaDoesNotCount) 
     tell(EventKind::term, 3);
     tell(EventKind::ack, 1);  // a second word on the same delivery
     deliver(51, 53);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     tell(EventKind::node_down, 0);
     deliver(54, 103);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(BoundedMemoryTest, EveryReplicaCountsForItself) {
     deliver(1, 50, 5);
     deliver(51, 100, 6);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(BoundedMemoryTest, ADeliveryThatCameTwiceIsInMemoryTwice) {
     deliver(1, 30);
     deliver(1, 21);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(BoundedMemoryTest, WhoIsFullIsGivenNoFurtherSubmission) {
     deliver(1, 11);
     now = Time{std::chrono::milliseconds{900}};
     tell_of_submission(EventKind::deliver, 12);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     now = Time{std::chrono::milliseconds{1100}};
     tell_of_submission(EventKind::deliver, 13);
-    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("has had more than 10000 bytes in its hands for 1100 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("has had more than 10000 bytes in its hands for 1100 ms")));
 }
 
 TEST_F(BoundedMemoryTest, WhoHasRoomAgainIsGivenOne) {
@@ -96,15 +94,15 @@ TEST_F(BoundedMemoryTest, WhoHasRoomAgainIsGivenOne) {
     tell(EventKind::ack, 1);
     now = Time{std::chrono::seconds{10}};
     tell_of_submission(EventKind::deliver, 12);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(BoundedMemoryTest, TwoMessagesOfTheLargestSizeAlwaysFit) {
     tunables.bus_bytes_in_flight = 100;
     deliver(1, 10);
-    EXPECT_THAT(judge.found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty());
     deliver(11, 11);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 }  // namespace

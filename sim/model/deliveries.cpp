@@ -1,0 +1,41 @@
+#include "sim/model/deliveries.h"
+
+#include <algorithm>
+
+namespace lockstep::sim {
+
+MessageLife Deliveries::life_of(const fakes::Event& event) const {
+    const auto found = unusual_.find({streams_.find(event.stream), event.sequence});
+    return found == unusual_.end() ? MessageLife{} : found->second;
+}
+
+void Deliveries::stored(const fakes::Event& event) {
+    // A stream that has lost its end gives out its numbers again.
+    const Place place{streams_.number_of(event.stream), event.sequence};
+    if (event.packet == nullptr)
+        unusual_.insert_or_assign(place, MessageLife{.is_packet = false});
+    else if (!unusual_.empty())
+        unusual_.erase(place);
+}
+
+void Deliveries::delivered(const fakes::Event& event, EventNumber present) {
+    const std::uint64_t bytes = event.payload.size();
+    Unanswered& node = nodes_[event.node];
+    node.deliveries.emplace(message_of(event), bytes);
+    node.bytes += bytes;
+    largest_ = std::max(largest_, bytes);
+    if (event.packet != nullptr && event.number <= 1) return;
+    MessageLife& life = unusual_[{streams_.number_of(event.stream), event.sequence}];
+    life.deliveries = std::max(life.deliveries, event.number);
+    if (event.packet == nullptr) life.garbled = present;
+}
+
+void Deliveries::answered(const fakes::Event& event) {
+    Unanswered& node = nodes_[event.node];
+    const auto found = node.deliveries.find(message_of(event));
+    if (found == node.deliveries.end()) return;
+    node.bytes -= found->second;
+    node.deliveries.erase(found);
+}
+
+}  // namespace lockstep::sim

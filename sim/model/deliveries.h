@@ -1,0 +1,54 @@
+// What consumers have handed to the nodes and these have not answered, and how the messages came.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "fakes/event.h"
+#include "sim/model/names.h"
+
+namespace lockstep::sim {
+
+/// Of one node, until it answers or goes down. What was handed to it twice counts twice.
+struct Unanswered {
+    using Message = std::tuple<NameNumbers::Number, NameNumbers::Number, std::uint64_t>;  // stream, durable, sequence
+    std::multimap<Message, std::uint64_t> deliveries;                                     // bytes of each
+    std::uint64_t bytes = 0;
+};
+
+/// How a message of a stream has come.
+struct MessageLife {
+    bool is_packet = true;        // as the stream holds it
+    EventNumber garbled = 0;      // its last delivery that was no packet; 0: none
+    std::int64_t deliveries = 0;  // the most that one consumer has made of it
+};
+
+class Deliveries {
+public:
+    /// Its address is stable until the node goes down.
+    [[nodiscard]] const Unanswered& of(fakes::NodeId node) { return nodes_[node]; }
+    [[nodiscard]] MessageLife life_of(const fakes::Event& event) const;
+    /// Bytes of the largest message that was delivered so far.
+    [[nodiscard]] std::uint64_t largest() const { return largest_; }
+
+    void stored(const fakes::Event& event);
+    void delivered(const fakes::Event& event, EventNumber present);
+    void answered(const fakes::Event& event);
+    void node_down(fakes::NodeId node) { nodes_.erase(node); }
+
+private:
+    using Place = std::pair<NameNumbers::Number, std::uint64_t>;  // stream and sequence
+
+    [[nodiscard]] Unanswered::Message message_of(const fakes::Event& event) {
+        return {streams_.number_of(event.stream), durables_.number_of(event.name), event.sequence};
+    }
+
+    NameNumbers streams_, durables_;
+    std::map<fakes::NodeId, Unanswered> nodes_;
+    std::map<Place, MessageLife> unusual_;  // no packets, or once no packets on their way, or delivered again
+    std::uint64_t largest_ = 0;
+};
+
+}  // namespace lockstep::sim
