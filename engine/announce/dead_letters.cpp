@@ -116,12 +116,11 @@ Task<void> DeadLetters::sweep_undecodable() {
         if (!budget.allows_another(context_.ports.clock.monotonic())) break;
         last_sum_ = sum.name;
         context_.ports.log.reached("undecodable_summed_up");
-        // Without a message id: a stream would take the next sum for a repetition of this one.
-        const cap::BusPacket packet = dead_letter_packet(letter_of(sum), context_.ports.clock.now());
-        const auto published =
-            co_await context_.ports.bus.publish(std::string(wire::kSubjectDlq), wire::serialise(packet), {},
-                                                context_.ports.clock.in(context_.tunables.publish_timeout));
-        if (published.applied()) told.push_back(sum);
+        // With its value, in which its time stands: the next sum is no repetition of this one, and a second telling of this one is.
+        DeadLetter letter = letter_of(sum);
+        std::string id = fmt::format("{}:{}:{}", wire::kSubjectDlq, letter.id, sum.value);
+        const bool published = co_await publish(std::move(letter), std::move(id));
+        if (published) told.push_back(sum);
     }
     const auto struck = co_await store_.undecodable_sums(kSumAge, std::move(told));
     if (!struck.applied()) context_.ports.log.reached("dead_letter_announced_but_not_struck");

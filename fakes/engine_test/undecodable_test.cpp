@@ -115,6 +115,9 @@ TEST_F(UndecodableTest, ASumWhoseAnswerIsLostIsToldAgainAndNewOnesCountTowardsTh
               (Texts{"1 messages not decodable, from sequence 7 to 7 of CORDUM_SYS",
                      "1 messages not decodable, from sequence 8 to 8 of CORDUM_SYS"}));
     EXPECT_FALSE(anything_untold());
+    const auto letters = dead_letters();
+    EXPECT_EQ(letters[before].message_id, letters.front().message_id) << "a stream takes it for the same";
+    EXPECT_NE(letters[before + 1].message_id, letters.front().message_id);
 }
 
 // The replica that tells dies before it could strike the sum off.

@@ -22,11 +22,11 @@ namespace {
 constexpr std::string_view kEntryPrefix = "dlq:entry:";
 constexpr std::string_view kIndex = "dlq:index";
 constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
-/// Of what the bus is told about several messages at once. The number of them comes first in its text.
 /// A sum is told once a minute; what disturbed the telling of one explains the next.
 constexpr engine::Duration kUntilToldAgain = std::chrono::minutes{2};
 /// A minute, less what the telling of the former one may have taken.
 constexpr engine::Duration kBetweenSums = std::chrono::seconds{50};
+/// Of what the bus is told about several messages at once. The number of them comes first in its text.
 constexpr std::string_view kSumPrefix = "undecodable:";
 
 /// Of a job that somebody has ended without a letter (D-11).
@@ -192,7 +192,9 @@ void DeadLetterComplete::note_told(const fakes::Event& event, Time now) {
 }
 
 void DeadLetterComplete::zset_set(fakes::NodeId, std::string_view key, std::string_view member, const double*, double) {
-    if (key == kUndecodableIndex) undecodable_.emplace(member);
+    if (key != kUndecodableIndex) return;
+    undecodable_.emplace(member);
+    last_undecodable_ = told_at();
 }
 
 void DeadLetterComplete::hash_set(fakes::NodeId client, std::string_view key, std::string_view field,
@@ -335,6 +337,11 @@ void DeadLetterComplete::judge_told() {
         violated({}, {},
                  fmt::format("{} messages were buried because nobody can read them, and the bus was told of {}",
                              undecodable_.size(), undecodable_told_));
+}
+
+/// It is left to the end of the run where it has not come for longer than it may take.
+bool DeadLetterComplete::is_sum_to_come() const {
+    return undecodable_told_ < undecodable_.size() && told_at() - last_undecodable_ < kUntilToldAgain;
 }
 
 bool DeadLetterComplete::needs_letter(std::string_view job, std::string_view state) const {

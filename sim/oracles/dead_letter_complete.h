@@ -49,7 +49,7 @@ public:
                   double after) override;
     void at_rest(const RestView& view) override;
     /// A message is out for the last time.
-    [[nodiscard]] bool waits() const override { return !last_out_.empty(); }
+    [[nodiscard]] bool waits() const override { return !last_out_.empty() || is_sum_to_come(); }
 
 private:
     /// One message of one consumer.
@@ -98,6 +98,7 @@ private:
 
     [[nodiscard]] bool needs_letter(std::string_view job, std::string_view state) const;
     void judge_index(const fakes::redis::Keyspace& keys);
+    [[nodiscard]] bool is_sum_to_come() const;
 
     const engine::Tunables& tunables_;
     std::map<std::string, std::string, std::less<>> ended_;     // job -> the bad end that a scheduler gave it
@@ -120,6 +121,7 @@ private:
     std::set<Message> done_with_;                                 // acknowledged, which the server has not heard yet
     std::set<std::string, std::less<>> undecodable_;              // ids of letters that are told of together
     std::uint64_t undecodable_told_ = 0;
+    Time last_undecodable_{};  // when the last one was buried
     std::uint64_t may_repeat_ = 0;  // of what was told, because something disturbed the one before
     std::map<Message, Spent> spent_;
     bool lost_letters_ = false;

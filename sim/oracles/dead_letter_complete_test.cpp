@@ -245,6 +245,7 @@ TEST_F(SpentMessageTest, LettersOfBytesThatNobodyCanReadAreToldOfTogether) {
     write_undecodable("poison:CORDUM_SYS:7");
     write_undecodable("poison:CORDUM_SYS:8");
     tell_the_bus("undecodable:CORDUM_SYS:sys.job.submit", "1 messages not decodable");
+    EXPECT_TRUE(oracle.waits());
     quiet_rest();
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("2 messages were buried")));
     judge.found.clear();
