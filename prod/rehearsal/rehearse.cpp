@@ -156,7 +156,7 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
     std::erase_if(oracles_, [](const auto& oracle) {
         return std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end();
     });
-    sim::add_rules(judgement_, tunables_, judged_invariants());
+    sim::add_rules(judgement_, tunables_, scenario.cluster.documents.timeouts, judged_invariants());
     observe();
 }
 

@@ -37,7 +37,7 @@ sim::Cluster two_schedulers() {
 class WitnessTest : public ::testing::Test, private sim::Judge {
 protected:
     WitnessTest() : oracles_(sim::make_oracles(*this, settings_)) {
-        sim::add_rules(judgement_, settings_, judged_invariants());
+        sim::add_rules(judgement_, settings_, {}, judged_invariants());
         witness.add_observer(judgement_.model(), sim::Model::kWanted);
         witness.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
         for (const auto& oracle : oracles_) {

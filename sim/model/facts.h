@@ -52,6 +52,12 @@ struct StateChanged : Observed {
     EventNumber tenant_activated = 0;  // when a job of its tenant took a slot last
 };
 
+/// Redis dated the last change of the state of a job.
+struct StateDated : Observed {
+    Stays stays;  // with that change
+    WorkerNumber worker = 0;
+};
+
 enum class RecordField : std::uint8_t { result_ptr, worker_id, failure_reason };
 inline constexpr std::string_view kRecordFieldNames[] = {"result_ptr", "worker_id", "failure_reason"};
 
@@ -274,6 +280,6 @@ using Fact =
                  LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
                  OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
                  StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
-                 ReplicaStarted, FirstJobTaken, TurnedAway, AtRest, RunAtRest>;
+                 ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

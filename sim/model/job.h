@@ -19,6 +19,7 @@
 #include "sim/model/sendings.h"
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
+#include "sim/model/stays.h"
 #include "sim/model/worker_reports.h"
 
 namespace lockstep::sim {
@@ -78,6 +79,11 @@ struct GivenPointer {
     EventNumber since = 0;  // when it was first said
 };
 
+/// What workers reported of the job that schedulers received.
+struct Reported {
+    bool timeout = false;
+};
+
 /// The first final state, until Redis has lost it.
 struct End {
     State state = State::absent;
@@ -88,6 +94,8 @@ struct Job {
     fakes::JobNumber number = 0;
     std::string_view name;
     Tenant* tenant = nullptr;
+    std::string_view topic;     // as its hash has it
+    std::string_view workflow;  // that limits it: as its request names it, or its sender
     bool is_gate = false;
     /// As it was submitted; empty: it asks for more than a topic, or was submitted with different contents.
     std::optional<std::string> plain_topic;
@@ -95,6 +103,7 @@ struct Job {
     State in_hash = State::absent;    // the field `state` of its hash
     State in_mirror = State::absent;  // the text under its state key
     EventNumber changed = 0;          // when the field was written last
+    Stays stays;
     End end;
     Loss lost;
     bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records
@@ -107,6 +116,7 @@ struct Job {
     std::vector<RecordCall> record_calls;  // the first of each replica
     Sendings sendings;
     WorkerResults results;
+    Reported reported;
     StateReads reads;
     PolicyWord policy;
     HumanWord human;

@@ -20,6 +20,7 @@ inline constexpr std::string_view kRequestPrefix = "job:req:";
 inline constexpr std::string_view kLetterPrefix = "dlq:entry:";
 /// Where ticks note which server of NATS leads the durable of submissions.
 inline constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
+inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kSettingsKey = "cfg:system:default";
 
 /// The index of the jobs in a state: job:index:<state>, in small letters.

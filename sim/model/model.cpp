@@ -29,10 +29,20 @@ bool is_saga_stack(std::string_view key) {
     return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
 }
 
+/// In the reason of a TIMEOUT that waited for a result, and in a stored request of a job that belongs to no workflow.
+constexpr std::string_view kUnheard = "has not been heard";
+constexpr std::string_view kNoWorkflow = R"("workflowId":"")";
+
 bool is_plain_state_read(const Event& event) {
     const bool plain =
         event.command == "HGET" || event.command == "HMGET" || event.command == "HGETALL" || event.command == "GET";
     return plain && (event.key.starts_with(kJobHashPrefix) || event.key.starts_with(kJobStatePrefix));
+}
+
+RedisTime redis_time(std::string_view micros) {
+    RedisTime::rep value = 0;
+    std::from_chars(micros.data(), micros.data() + micros.size(), value);
+    return RedisTime(value);
 }
 
 std::string_view text_or_nothing(const std::string* text) { return text == nullptr ? std::string_view{} : *text; }
@@ -99,6 +109,7 @@ void Model::count(const Job& job, int by) {
     if (counts_as_active(job)) job.tenant->active += by;
     if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
     if (job.output.unrecorded) outputs_unrecorded_ += by;
+    if (is_out(job.state())) most_jobs_out_ = std::max(most_jobs_out_, jobs_out_ += by);
 }
 
 void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
@@ -127,8 +138,17 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
     look_whether_out(job, upcoming());
+    job.stays.enter(fact.to);
     if (fact.to == State::dispatched) job.policy.dispatched(client);
     job.human.entered(client, fact.to);
+}
+
+void Model::date(fakes::NodeId client, Job& job, std::string_view micros) {
+    job.stays.now.since = redis_time(micros);
+    if (std::exchange(job.stays.is_dated, true)) return;
+    StateDated& fact = note(StateDated{}, client, &job, clock_.present());
+    fact.stays = job.stays;
+    fact.worker = job.dispatch.worker;
 }
 
 void Model::write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
@@ -183,7 +203,13 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         Job& job = job_of_hash_key(key);
         recount(job, [&] { job.tenant = &tenant(after.empty() ? "default" : after); });
     } else if (field == "topic") {
-        if (wire::is_approval_gate(after)) job_of_hash_key(key).is_gate = true;
+        Job& job = job_of_hash_key(key);
+        job.topic = label_names_.name_of(label_names_.number_of(after));
+        if (wire::is_approval_gate(after)) job.is_gate = true;
+    } else if (field == "updated_at") {
+        date(client, job_of_hash_key(key), after);
+    } else if (field == "ls_workflow") {
+        if (!after.empty()) job_of_hash_key(key).workflow = label_names_.name_of(label_names_.number_of(after));
     } else if (field == "attempts") {
         if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
     } else if (field == "safety_decision") {
@@ -217,6 +243,8 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else {
         const auto* const name = std::ranges::find(kRecordFieldNames, field);
         if (name == std::end(kRecordFieldNames)) return;
+        if (field == "failure_reason")
+            job_of_hash_key(key).stays.unheard = after.find(kUnheard) != std::string_view::npos;
         write_record(client, job_of_hash_key(key), static_cast<RecordField>(name - kRecordFieldNames), before, after);
     }
     flush_unless_in_command();
@@ -233,13 +261,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     // A job is given up whose request is found and cannot be read.
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
-    if (key.starts_with(kRequestPrefix)) {
-        Job& stored = job(key.substr(kRequestPrefix.size()));
-        stored.human.request_stored(client, after, clock_.present());
-        if (after.find("safety_bypass") != std::string_view::npos || after.find("CORDUM_") != std::string_view::npos)
-            if (const auto request = wire::from_json<cap::JobRequest>(after))
-                stored.marks.submitted(*request, upcoming());
-    }
+    if (key.starts_with(kRequestPrefix)) store_request(client, key, after);
     if (runs_.note_definition(key, after)) return;
     run_turns_.string_set(client, key, after);
     if (const std::string_view run = run_of_document_key(key); !run.empty()) {
@@ -248,12 +270,34 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     }
     if (is_redacted_output(key)) redacted_outputs_.emplace(key);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
-    if (key == kSettingsKey) fail_mode_opened_ |= opens_input_policy(after);
+    if (key == kSettingsKey) {
+        SettingsText settings = read_settings_text(after);
+        fail_mode_opened_ |= settings.opens_input_policy;
+        if (settings.limits) time_limits_.push_back(*std::move(settings.limits));
+    }
     const auto name = job_of_state_key(key);
     if (!name) return;
     Job& written = job(*name);
     recount(written, [&] { written.in_mirror = state_of(after); });
     look_whether_out(written, upcoming());
+}
+
+void Model::store_request(fakes::NodeId client, std::string_view key, std::string_view json) {
+    Job& stored = job(key.substr(kRequestPrefix.size()));
+    stored.human.request_stored(client, json, clock_.present());
+    const bool marked =
+        json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
+    const bool of_workflow = json.find(kNoWorkflow) == std::string_view::npos;
+    const cap::JobRequest* request = marked || of_workflow ? requests_.read(json) : nullptr;
+    if (request == nullptr) return;
+    if (marked) stored.marks.submitted(*request, upcoming());
+    if (const auto& workflow = request->workflow_id(); !workflow.empty())
+        stored.workflow = label_names_.name_of(label_names_.number_of(workflow));
+}
+
+void Model::set_time_limits(std::string_view document) {
+    time_limits_.front() = read_time_limits(document).value_or(TimeLimits{});
+    time_limits_.front().reconciler = {};
 }
 
 void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
@@ -266,11 +310,15 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
     flush_unless_in_command();
 }
 
-/// A job that is queued for a slot found none free.
 void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double after) {
+    // A job that is queued for a slot found none free.
     if (is_line(key)) job(member).policy.queued(client);
     set_timer(client, key, member, after);
     flush_unless_in_command();
+    if (key != kDeadlines) return;
+    RedisTime& deadline = job(member).stays.deadline;
+    const RedisTime said{static_cast<RedisTime::rep>(after)};
+    deadline = deadline == RedisTime{} ? said : std::min(deadline, said);
 }
 
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
@@ -303,6 +351,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         name_worker(lost, 0, upcoming());
         lost.results.hash_lost();
         lost.human.hash_lost();
+        lost.stays.hash_lost();
         lost.calling_off.begin_anew();
     }
     look_whether_out(lost, upcoming());
@@ -342,13 +391,16 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         if (!name) continue;
         Job& kept = job(*name);
         const auto state = hash_field(now, key, "state");
+        kept.stays.now.since = redis_time(hash_field(now, key, "updated_at").value_or(""));
         recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
         kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
     }
     for (Job& job : jobs_) {
         job.dispatch.out = is_out(job.state());
         job.dispatch.since = clock_.present();
-        job.results.all_lost();
+        job.results.redis_lost();
+        job.stays.now.state = job.in_hash;
+        if (job.in_hash == State::absent) job.stays.now = {};
         job.lock.is_known = false;
         job.policy.data_lost();
         job.human.data_lost(job.in_hash);
@@ -439,6 +491,8 @@ void Model::on_event(const Event& event, Time now) {
             lose_reach(event.peer);
             for (const fakes::NodeId node : {event.node, event.peer})
                 if (node.valid()) replica(node).start.is_disturbed = true;
+            if (event.kind == EventKind::connection_broken && event.peer == Topology::kNats)
+                tick_calls_[event.node].bus_broken = now;
             break;
         case EventKind::fault: on_fault(event); break;
         default: break;
@@ -578,13 +632,23 @@ void Model::on_policy(const Event& event, Time now) {
 }
 
 void Model::on_result(const Event& event, Time now) {
-    if (event.subject != wire::kSubjectResult || event.job.empty()) return;
+    if (event.subject != wire::kSubjectResult) return;
+    const bool settles = event.kind == EventKind::ack || event.kind == EventKind::term;
+    if (settles && event.when == When::before && is_schedulers_results(event.name))
+        unsettled_results_.erase(event.sequence);
+    if (event.kind == EventKind::stored) {
+        ++results_stored_;
+        unsettled_results_.insert(event.sequence);
+    }
+    if (event.job.empty()) return;
     WorkerResults& results = job_of(event).results;
     if (event.kind == EventKind::stored) {
+        results.first_stored(now);
         if (event.packet == nullptr || !event.packet->has_job_result()) return;
         const cap::JobResult& result = event.packet->job_result();
         if (const State asks_for = state_asked_for(result); asks_for != State::absent)
-            results.stored(event.sequence, asks_for, worker_names_.number_of(result.worker_id()));
+            results.stored(event.sequence, {clock_.present(), now}, asks_for,
+                           worker_names_.number_of(result.worker_id()));
         return;
     }
     if (!is_schedulers_results(event.name)) return;

@@ -25,6 +25,8 @@
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
 #include "sim/model/stored_snapshot.h"
+#include "sim/model/tick_calls.h"
+#include "sim/model/time_limits.h"
 #include "sim/model/weather.h"
 #include "sim/model/workflow_runs.h"
 #include "sim/world/trace.h"
@@ -134,6 +136,17 @@ public:
     /// Bytes of the largest message that NATS takes; 0: its links are narrow, and how soon what it sends arrives is not known.
     [[nodiscard]] std::uint64_t max_payload() const { return max_payload_; }
     [[nodiscard]] bool runs_go_unlocked() const { return run_turns_.go_unlocked; }
+    /// Documents that were in force at some time: the one that schedulers start with, whose reconciler block is in the tunables, and each
+    /// that Redis had since. Which replica goes by which of them is not known.
+    [[nodiscard]] std::span<const TimeLimits> time_limits() const { return time_limits_; }
+    /// Jobs that are DISPATCHED or RUNNING, and the most at one time.
+    [[nodiscard]] int jobs_out() const { return jobs_out_; }
+    [[nodiscard]] int most_jobs_out() const { return most_jobs_out_; }
+    /// Messages about results that NATS stored, and whether the schedulers' consumer has some of them still to settle.
+    [[nodiscard]] std::uint64_t results_stored() const { return results_stored_; }
+    [[nodiscard]] bool has_unsettled_results() const { return !unsettled_results_.empty(); }
+    /// By scheduler.
+    [[nodiscard]] const std::map<fakes::NodeId, TickCalls>& tick_calls() const { return tick_calls_; }
     /// To be told of what it wants after all who judge.
     [[nodiscard]] Weather& weather() { return weather_; }
     [[nodiscard]] const Weather& weather() const { return weather_; }
@@ -144,6 +157,8 @@ public:
     void set_liveness_times(const LivenessTimes& times) { liveness_times_ = times; }
     /// See max_payload().
     void set_max_payload(std::uint64_t bytes) { max_payload_ = bytes; }
+    /// The timeouts document that schedulers start with, in JSON; may be empty.
+    void set_time_limits(std::string_view document);
     /// `wf_on_redis_error` or `wf_on_contention` is "local".
     void set_runs_go_unlocked(bool set) { run_turns_.go_unlocked = set; }
     /// Delivers what is still to be delivered, where the end of the last command is not told.
@@ -190,6 +205,8 @@ private:
     void enter(fakes::NodeId client, Job& job, std::string_view state);
     void write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
                       std::string_view after);
+    void date(fakes::NodeId client, Job& job, std::string_view micros);
+    void store_request(fakes::NodeId client, std::string_view key, std::string_view json);
     void name_worker(Job& job, WorkerNumber worker, EventNumber event);
     void look_whether_out(Job& job, EventNumber event);
 
@@ -264,7 +281,7 @@ private:
     const Job* moved_ = nullptr;                 // whose state the present command has changed last
     std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell
 
-    NameNumbers job_names_, worker_names_, call_names_;
+    NameNumbers job_names_, worker_names_, call_names_, label_names_;
     std::deque<Job> jobs_;  // by number - 1
     std::string last_hash_key_;
     Job* last_hash_job_ = nullptr;
@@ -289,6 +306,12 @@ private:
     std::optional<Page> page_;    // read by it, and not told of yet
     int outputs_unrecorded_ = 0;  // jobs
     std::set<std::string, std::less<>> redacted_outputs_;
+    std::vector<TimeLimits> time_limits_{1};
+    std::map<fakes::NodeId, TickCalls> tick_calls_;
+    int jobs_out_ = 0;
+    int most_jobs_out_ = 0;
+    std::set<WorkerResults::Sequence> unsettled_results_;
+    std::uint64_t results_stored_ = 0;
     bool leader_noted_ = false;  // of the durable of submissions, in Redis
     bool disturbed_ = false;
     bool data_lost_ = false;  // some, at some time

@@ -95,6 +95,7 @@ void Model::on_dispatch(const Event& event, Time now) {
 
 void Model::on_result_in_hand(const Event& event) {
     if (event.job.empty() || !is_result_in_hand(event)) return;
+    if (event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT) job_of(event).reported.timeout = true;
     const State end = state_asked_for(event.packet->job_result());
     if (end == State::timeout || end == State::cancelled) job_of(event).calling_off.worker_ended_it = true;
 }
@@ -154,7 +155,10 @@ void Model::forget_in_nats(const Event& fault) {
     const bool power_cut = fault.name == "nats.power_cut";
     const bool leader_lost = fault.name == "nats.new_leader" && fault.from == "begin" && !leader_noted_;
     if (!power_cut && !leader_lost) return;
-    if (power_cut) runs_.cut_off(upcoming());
+    if (power_cut) {
+        runs_.cut_off(upcoming());
+        unsettled_results_.clear();
+    }
     for (Job& job : jobs_) {
         if (power_cut) job.results.all_lost();
         job.submission.cut_off |= std::exchange(job.submission.only_stored, false);

@@ -74,6 +74,7 @@ void Model::on_tick_call(TickLock& lock, const Event& event, Time now) {
         Replica& caller = replica(event.node);
         if (!std::exchange(caller.ticks, true)) caller.reached = {};
     }
+    if (is_schedulers) tick_calls_[event.node].called(lock, event, now);
     if (event.when != When::applied) return;
     note(TickLockReached{}, event.node, nullptr, clock_.present()).lock = lock;
     tick_locks_.reached(lock, event.node, clock_.present());

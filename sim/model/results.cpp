@@ -23,9 +23,9 @@ State state_asked_for(const cap::JobResult& result) {
     }
 }
 
-void WorkerResults::stored(Sequence sequence, State asks_for, WorkerNumber worker) {
+void WorkerResults::stored(Sequence sequence, Since now, State asks_for, WorkerNumber worker) {
     stored_.insert(std::ranges::upper_bound(stored_, sequence, {}, &Stored::sequence),
-                   {.sequence = sequence, .asks_for = asks_for, .worker = worker});
+                   {.sequence = sequence, .since = now, .asks_for = asks_for, .worker = worker});
 }
 
 void WorkerResults::delivered(fakes::NodeId node, Sequence sequence, Since now) {
@@ -76,6 +76,11 @@ void WorkerResults::hash_lost() {
         stored.noted = {};
         stored.requeues.clear();
     }
+}
+
+void WorkerResults::redis_lost() {
+    hash_lost();
+    deliveries_.clear();
 }
 
 void WorkerResults::all_lost() {

@@ -1,6 +1,7 @@
 // The results of one job that are stored and not settled, and which replicas have them in flight. Part of the model of one job.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,7 @@ public:
     };
     struct Stored {
         Sequence sequence = 0;
+        Since since;
         State asks_for{};  // the final state that it brings
         WorkerNumber worker = 0;
         Since noted;  // on the job's hash (ls_result_first), last
@@ -39,7 +41,9 @@ public:
         std::size_t beside = 0;  // results of this job that the replica had in flight then, or got at the same instant
     };
 
-    void stored(Sequence sequence, State asks_for, WorkerNumber worker);
+    void stored(Sequence sequence, Since now, State asks_for, WorkerNumber worker);
+    /// Any, be it progress.
+    void first_stored(Time now) { first_ = std::min(first_, now); }
     void delivered(fakes::NodeId node, Sequence sequence, Since now);
     /// `is_out`: the state of the job.
     void requeued(fakes::NodeId node, Sequence sequence, engine::Duration delay, bool is_out, Since now);
@@ -48,10 +52,15 @@ public:
     void lock_answered(fakes::NodeId node, EventNumber event);
     void node_down(fakes::NodeId node);
     void hash_lost();
+    /// Anything that Redis had.
+    void redis_lost();
+    /// By NATS.
     void all_lost();
 
     /// In the order of the stream.
     [[nodiscard]] const std::vector<Stored>& unsettled() const { return stored_; }
+    /// Time::max(): none was.
+    [[nodiscard]] Time first_stored() const { return first_; }
     [[nodiscard]] bool in_flight(fakes::NodeId node, Sequence sequence) const;
 
 private:
@@ -61,6 +70,7 @@ private:
     };
     std::vector<Stored> stored_;
     std::vector<Delivery> deliveries_;
+    Time first_ = Time::max();
     std::vector<Answer> answers_;  // about the job's lock: the last one of each replica
 };
 

@@ -13,11 +13,15 @@ Json scheduler_setting(const Json& data, const std::string& name) {
     return flat == data.end() ? Json() : *flat;
 }
 
-bool opens_input_policy(std::string_view document) {
+SettingsText read_settings_text(std::string_view document) {
     const Json settings = Json::parse(document, nullptr, false);
-    if (!settings.is_object()) return false;
-    const auto data = settings.find("data");
-    return data != settings.end() && data->is_object() && scheduler_setting(*data, "input_fail_mode") == "open";
+    const auto data = settings.is_object() ? settings.find("data") : settings.end();
+    if (data == settings.end() || !data->is_object()) return {};
+    SettingsText text;
+    text.opens_input_policy = scheduler_setting(*data, "input_fail_mode") == "open";
+    if (const auto limits = data->find("timeouts"); limits != data->end() && !limits->is_null())
+        text.limits = time_limits_in(*limits);
+    return text;
 }
 
 }  // namespace lockstep::sim

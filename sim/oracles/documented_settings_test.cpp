@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using namespace std::chrono_literals;
 
 TEST(DocumentedSettings, LimitsAreReadUnderAllTheirNames) {
-    const auto limits = read_limits(R"({
+    const auto limits = read_time_limits(R"({
         "topics": {"a": {"timeout_seconds": 3, "dispatch_timeout": "1500ms", "max_retries": 2}},
         "Workflows": {"w": {"ChildTimeoutSeconds": 4, "run_timeout": "1m"}},
         "reconciler": {"running_timeout_seconds": 60}})");
@@ -21,18 +21,18 @@ TEST(DocumentedSettings, LimitsAreReadUnderAllTheirNames) {
     EXPECT_EQ(limits->topics.at("a").max_retries, 2);
     EXPECT_EQ(limits->workflows.at("w").child, 4s);
     EXPECT_EQ(limits->workflows.at("w").total, 1min);
-    const auto meant = limits_meant_by(limits->reconciler);
+    const auto meant = limits->reconciler.meant();
     EXPECT_EQ(meant.dispatch, 300s);
     EXPECT_EQ(meant.running, 60s);
 }
 
 TEST(DocumentedSettings, OneThatIsWrongSpoilsItsPart) {
-    EXPECT_FALSE(read_limits(R"({"topics": {"a": {"timeout_seconds": -1}}})"));
-    EXPECT_FALSE(read_limits(R"({"topics": {"a": {"nonsense": 1}}})"));
+    EXPECT_FALSE(read_time_limits(R"({"topics": {"a": {"timeout_seconds": -1}}})"));
+    EXPECT_FALSE(read_time_limits(R"({"topics": {"a": {"nonsense": 1}}})"));
     const auto settings =
         read_settings(R"({"data": {"timeouts": {"topics": 7}, "scheduler": {"input_fail_mode": "open"}}})");
     ASSERT_TRUE(settings);
-    EXPECT_FALSE(settings->timeouts);
+    EXPECT_FALSE(settings->limits);
     EXPECT_EQ(settings->input_fail_mode, "open");
     EXPECT_FALSE(read_settings("[]"));
 }

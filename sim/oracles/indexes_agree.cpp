@@ -30,7 +30,6 @@ bool in_zset(const Keyspace& keys, std::string_view key, std::string_view member
     return zset != nullptr && zset->score(member) != nullptr;
 }
 
-constexpr std::string_view kDeadlines = "job:deadline";
 constexpr std::string_view kIndexPrefix = "job:index:";
 constexpr std::array<std::string_view, 6> kIndexesOfEnds{"succeeded", "failed", "cancelled",
                                                          "timeout",   "denied", "output_quarantined"};

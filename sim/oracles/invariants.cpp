@@ -17,7 +17,6 @@
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
-#include "sim/oracles/stored_result_wins.h"
 #include "sim/oracles/tenant_walls.h"
 #include "sim/oracles/timeout_explained.h"
 #include "sim/oracles/valid_requests.h"
@@ -179,7 +178,7 @@ std::vector<Invariant> make_table() {
          .make = alone<ResultHeard>},
         {.name = "stored_result_wins",
          .help = "no job times out while a result that the stream had before may be unheard, or waits for one too long",
-         .make = by_tunables<StoredResultWins, &Surroundings::timeouts>,
+         .rules = rules::stored_result_wins,
          .reads = {least(&T::pending_age), least(&T::reconciler_batch), least(&T::reconciler_max_iterations),
                    exactly(&T::bus_ack_wait), exactly(&T::dispatch_timeout), exactly(&T::max_scheduling_retries),
                    exactly(&T::reconciler_interval), exactly(&T::reconciler_scheduled_timeout),

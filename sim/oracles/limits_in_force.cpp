@@ -13,8 +13,8 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
-#include "sim/oracles/documented_settings.h"
 #include "sim/model/job_keys.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -53,7 +53,7 @@ std::int64_t least_of(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 
 std::string decimal(std::int64_t value) { return value > 0 ? fmt::format("{}", value) : std::string{}; }
 
 /// As every reader of the settings knows them: no limit of a topic's dispatches, and no block that says nothing.
-engine::Timeouts as_stored(engine::Timeouts timeouts) {
+TimeLimits as_stored(TimeLimits timeouts) {
     for (auto& [name, topic] : timeouts.topics) topic.dispatch = {};
     timeouts.reconciler.given = false;
     return timeouts;
@@ -85,7 +85,7 @@ std::string variable(const cap::JobRequest& request, const char* name) {
 
 LimitsInForce::LimitsInForce(Judge& judge, const engine::Tunables& tunables, std::string_view timeouts)
     : Oracle(judge), tunables_(tunables), has_file_(!timeouts.empty()) {
-    const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
+    const auto read = read_time_limits(timeouts);
     if (read) of_the_file_ = *read;
 }
 
@@ -205,14 +205,14 @@ void LimitsInForce::string_set(fakes::NodeId client, std::string_view key, const
     if (const auto file = file_of_limits(after); !is_scheduler(client) || !file || is_fingerprint(*file)) owes_.clear();
     if (!is_scheduler(client)) return;
     const auto settings = read_settings(after);
-    if (settings && settings->timeouts) judge_introduced(client, before, *settings->timeouts);
+    if (settings && settings->limits) judge_introduced(client, before, *settings->limits);
 }
 
 /// What a scheduler writes into the settings at its start are the limits of its file, unless it leaves what stood there.
-void LimitsInForce::judge_introduced(fakes::NodeId client, const std::string* before, const engine::Timeouts& written) {
+void LimitsInForce::judge_introduced(fakes::NodeId client, const std::string* before, const TimeLimits& written) {
     const auto stood = before == nullptr ? std::nullopt : read_settings(*before);
     const auto said = as_stored(written);
-    if (stood && stood->timeouts && as_stored(*stood->timeouts) == said) return;
+    if (stood && stood->limits && as_stored(*stood->limits) == said) return;
     exercise();
     if (as_stored(of_the_file_) != said)
         violated(client, {}, "the limits that it writes into the settings are not those of its file");
@@ -257,8 +257,8 @@ void LimitsInForce::on_waits(fakes::NodeId client, std::string_view name, const 
 }
 
 bool LimitsInForce::may_fail_open(fakes::NodeId replica, const Job& job) const {
-    const auto modes =
-        settings_.possible(replica, job.taken_up_at, now_, [](const engine::Overlay& o) { return o.input_fail_mode; });
+    const auto modes = settings_.possible(replica, job.taken_up_at, now_,
+                                          [](const DocumentedSettings& o) { return o.input_fail_mode; });
     return std::ranges::any_of(
         modes, [&](const auto& mode) { return mode.value_or(tunables_.policy_check_fail_mode) == "open"; });
 }
@@ -281,15 +281,15 @@ void LimitsInForce::on_moved(fakes::NodeId client, std::string_view name, Job& j
 }
 
 std::int64_t LimitsInForce::shortest_dispatch_ms(fakes::NodeId replica, const Job& job, Time from) const {
-    const auto of_topic = [&job](const engine::Timeouts& timeouts) {
+    const auto of_topic = [&job](const TimeLimits& timeouts) {
         const auto topic = timeouts.topics.find(job.topic);
         return topic == timeouts.topics.end() ? std::int64_t{0} : engine::to_millis(topic->second.dispatch);
     };
     std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
-    for (const engine::Timeouts& timeouts : in_force(replica, from)) {
+    for (const TimeLimits& timeouts : in_force(replica, from)) {
         std::int64_t general = engine::to_millis(tunables_.dispatch_timeout);
         if (timeouts.reconciler.given)
-            general = std::min(engine::to_millis(limits_meant_by(timeouts.reconciler).dispatch),
+            general = std::min(engine::to_millis(timeouts.reconciler.meant().dispatch),
                                as_stored(timeouts) == as_stored(of_the_file_) ? general : kNoLimit);
         const std::int64_t own = of_topic(timeouts);
         shortest = std::min(shortest, own > 0 ? own : general);
@@ -298,10 +298,10 @@ std::int64_t LimitsInForce::shortest_dispatch_ms(fakes::NodeId replica, const Jo
     return least_of(shortest, of_topic(of_the_file_));
 }
 
-std::vector<engine::Timeouts> LimitsInForce::in_force(fakes::NodeId replica, Time from) const {
-    std::vector<engine::Timeouts> timeouts;
+std::vector<TimeLimits> LimitsInForce::in_force(fakes::NodeId replica, Time from) const {
+    std::vector<TimeLimits> timeouts;
     for (auto& said :
-         settings_.possible(replica, from, now_, [](const engine::Overlay& overlay) { return overlay.timeouts; }))
+         settings_.possible(replica, from, now_, [](const DocumentedSettings& settings) { return settings.limits; }))
         timeouts.push_back(said ? std::move(*said) : of_the_file_);
     return timeouts;
 }
@@ -310,7 +310,7 @@ std::vector<std::int64_t> LimitsInForce::lives_of(fakes::NodeId replica, const J
     // A job is taken up with what its replica went by when it began to ask for the lock.
     const engine::Duration asking = tunables_.lock_wait + 2 * tunables_.store_op_timeout;
     std::vector<std::int64_t> lives;
-    for (const engine::Timeouts& timeouts : in_force(replica, job.taken_up_at - asking)) {
+    for (const TimeLimits& timeouts : in_force(replica, job.taken_up_at - asking)) {
         const auto workflow = timeouts.workflows.find(job.workflow);
         const bool said = workflow != timeouts.workflows.end() && workflow->second.total > engine::Duration{0};
         lives.push_back(said ? engine::to_millis(workflow->second.total) : 0);
@@ -368,9 +368,9 @@ LimitsInForce::Retries LimitsInForce::retries_of(fakes::NodeId replica, const Jo
     bool unlimited = false;
     std::vector<Answer> answers = job.answers;
     if (answers.empty()) answers.emplace_back();
-    const std::vector<engine::Timeouts> documents = in_force(replica, job.taken_up_at);
+    const std::vector<TimeLimits> documents = in_force(replica, job.taken_up_at);
     for (const Answer& answer : answers) {
-        for (const engine::Timeouts& timeouts : documents) {
+        for (const TimeLimits& timeouts : documents) {
             std::int64_t limit = answer.retries;
             if (const auto topic = timeouts.topics.find(job.topic); topic != timeouts.topics.end())
                 limit = least_of(limit, topic->second.max_retries);

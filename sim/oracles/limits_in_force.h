@@ -28,7 +28,6 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/config/timeouts.h"
 #include "engine/config/tunables.h"
 #include "engine/wire/fwd.h"
 #include "sim/oracles/oracle.h"
@@ -92,7 +91,7 @@ private:
 
     void note_request(Job& job, std::string_view json);
     void note_answer(const fakes::Event& event);
-    void judge_introduced(fakes::NodeId client, const std::string* before, const engine::Timeouts& written);
+    void judge_introduced(fakes::NodeId client, const std::string* before, const TimeLimits& written);
     void note_take_up(std::string_view job, std::int64_t expires_at);
     void note_start(const fakes::Event& event);
     void on_waits(fakes::NodeId client, std::string_view name, const Job& job, std::int64_t limit);
@@ -115,11 +114,11 @@ private:
     /// How long a run of its workflow may last, by all that the replica may go by, in milliseconds.
     [[nodiscard]] std::vector<std::int64_t> lives_of(fakes::NodeId replica, const Job& job) const;
     /// What it may have gone by since then.
-    [[nodiscard]] std::vector<engine::Timeouts> in_force(fakes::NodeId replica, Time from) const;
+    [[nodiscard]] std::vector<TimeLimits> in_force(fakes::NodeId replica, Time from) const;
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
-    engine::Timeouts of_the_file_;
+    TimeLimits of_the_file_;
     SettingsInForce settings_;
     const bool has_file_;
     std::string settings_text_;

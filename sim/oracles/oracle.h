@@ -137,7 +137,8 @@ template <class Judging, class... Arguments>
                                                                 engine::PinnedSettings pinned = {});
 
 /// Adds the rules of all invariants that have some and can be judged by these tunables; of those only the ones that are named, if any is.
-/// The tunables outlive them.
-void add_rules(Judgement& judgement, TunablesInForce& tunables, std::span<const std::string_view> only = {});
+/// The tunables outlive them. `timeouts`: as for make_oracles.
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts = {},
+               std::span<const std::string_view> only = {});
 
 }  // namespace lockstep::sim

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "fakes/redis/value.h"
-#include "sim/oracles/documented_settings.h"
 #include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
@@ -34,7 +33,7 @@ void SettingsInForce::string_set(std::string_view key, std::string_view after) {
     if (key != kSettingsKey || text_ == after) return;
     text_ = after;
     auto overlay = read_settings(after);
-    parsed_ = overlay ? std::make_shared<const engine::Overlay>(std::move(*overlay)) : nullptr;
+    parsed_ = overlay ? std::make_shared<const DocumentedSettings>(std::move(*overlay)) : nullptr;
 }
 
 void SettingsInForce::key_removed(std::string_view key) {

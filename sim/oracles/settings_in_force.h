@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/config/overlay.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {
@@ -33,7 +33,7 @@ public:
     /// `from`, what it went by until then counts as well.
     template <class Part>
     [[nodiscard]] auto possible(fakes::NodeId node, Time from, Time to, Part part) const {
-        using Read = decltype(part(std::declval<const engine::Overlay&>()));
+        using Read = decltype(part(std::declval<const DocumentedSettings&>()));
         std::vector<Read> values;
         if (const auto former = former_.find(node); former != former_.end() && former->second.until >= from)
             collect(former->second.versions, from, to, part, values);
@@ -43,7 +43,7 @@ public:
     }
 
 private:
-    using Document = std::shared_ptr<const engine::Overlay>;  // null: it cannot be read
+    using Document = std::shared_ptr<const DocumentedSettings>;  // null: it cannot be read
     struct Version {
         Document overlay;
         Time since{};

@@ -12,8 +12,8 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
 #include "engine/wire/validation.h"
-#include "sim/oracles/documented_settings.h"
 #include "sim/model/job_keys.h"
+#include "sim/oracles/documented_settings.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -22,7 +22,6 @@ namespace {
 
 using engine::Duration;
 
-constexpr std::string_view kDeadlines = "job:deadline";
 /// In a stored request of a job that belongs to none.
 constexpr std::string_view kNoWorkflow = R"("workflowId":"")";
 /// In the job hash: who has it in hand. And how many do not come back before it is set aside.
@@ -84,21 +83,17 @@ engine::Duration time_of_all_tries(const engine::Tunables& tunables) {
 }  // namespace
 
 UnaskedEnds::UnaskedEnds(const engine::Tunables& tunables, std::string_view timeouts)
-    : tunables_(tunables),
-      dispatched_{tunables.dispatch_timeout},
-      running_{tunables.running_timeout},
-      longest_interval_{tunables.reconciler_interval} {
-    const auto read = read_limits(timeouts.empty() ? "{}" : timeouts);
+    : tunables_(tunables), dispatched_{tunables.dispatch_timeout}, running_{tunables.running_timeout} {
+    const auto read = read_time_limits(timeouts);
     // What its reconciler block says is in the tunables.
     if (read) in_force_.push_back(*read);
 }
 
-void UnaskedEnds::take_over(const engine::Timeouts& timeouts) {
+void UnaskedEnds::take_over(const TimeLimits& timeouts) {
     if (timeouts.reconciler.given) {
-        const engine::ReconcilerTimeouts limits = limits_meant_by(timeouts.reconciler);
+        const TimeLimits::Reconciler limits = timeouts.reconciler.meant();
         dispatched_.push_back(limits.dispatch);
         running_.push_back(limits.running);
-        longest_interval_ = std::max(longest_interval_, limits.scan_interval);
     }
     in_force_.push_back(timeouts);
 }
@@ -157,7 +152,7 @@ std::string UnaskedEnds::timed_out(const Job& job) const {
     if (job.timeout_reported || job.before_since == 0) return {};
     const std::int64_t waited = job.unheard ? patience() : 0;
     if (job.deadline != 0 && job.deadline + waited <= job.since) return {};
-    const std::int64_t limit = allowed_stay(job).shortest;
+    const std::int64_t limit = shortest_stay(job);
     const std::int64_t stay = job.since - job.before_since;
     if (limit != 0 && stay >= limit + waited) return {};
     return fmt::format(
@@ -170,39 +165,19 @@ std::int64_t UnaskedEnds::patience() const {
     return micros(tunables_.bus_ack_wait) + 2 * micros(tunables_.reconciler_interval);
 }
 
-UnaskedEnds::Stay UnaskedEnds::allowed_stay(const Job& job) const {
-    if (job.before == "SCHEDULED") {
-        const std::int64_t limit = micros(tunables_.reconciler_scheduled_timeout);
-        return {limit, limit};
-    }
+std::int64_t UnaskedEnds::shortest_stay(const Job& job) const {
+    if (job.before == "SCHEDULED") return micros(tunables_.reconciler_scheduled_timeout);
     const bool dispatched = job.before == "DISPATCHED";
-    if (!dispatched && job.before != "RUNNING") return {};
-    const auto& general = dispatched ? dispatched_ : running_;
-    const auto [least, most] = std::ranges::minmax(general);
-    Stay stay{in_force_.empty() ? micros(least) : std::numeric_limits<std::int64_t>::max(),
-              in_force_.empty() ? micros(most) : 0};
-    for (const engine::Timeouts& timeouts : in_force_) {
+    if (!dispatched && job.before != "RUNNING") return 0;
+    const engine::Duration least = std::ranges::min(dispatched ? dispatched_ : running_);
+    std::int64_t shortest = in_force_.empty() ? micros(least) : std::numeric_limits<std::int64_t>::max();
+    for (const TimeLimits& timeouts : in_force_) {
         const auto topic = entry_of(timeouts.topics, job.topic);
         const auto workflow = entry_of(timeouts.workflows, job.workflow);
         const Duration own = dispatched ? topic.dispatch : stricter(topic.running, workflow.child);
-        stay.shortest = std::min(stay.shortest, micros(own > Duration{0} ? own : least));
-        stay.longest = std::max(stay.longest, micros(own > Duration{0} ? own : most));
+        shortest = std::min(shortest, micros(own > Duration{0} ? own : least));
     }
-    return stay;
-}
-
-UnaskedEnds::Departure UnaskedEnds::departure(std::string_view name) const {
-    const auto found = jobs_.find(name);
-    if (found == jobs_.end() || found->second.before_since == 0) return {};
-    const Job& job = found->second;
-    const Stay allowed = allowed_stay(job);
-    if (allowed.shortest == 0) return {};
-    std::int64_t limit = job.before_since + allowed.shortest;
-    if (job.deadline != 0) limit = std::min(limit, job.deadline);
-    std::int64_t latest = job.before_since + allowed.longest;
-    if (job.deadline != 0) latest = std::min(latest, job.deadline);
-    const auto since = [&job](std::int64_t instant) { return std::chrono::microseconds(job.since - instant); };
-    return {job.before == "DISPATCHED" || job.before == "RUNNING", job.state, job.unheard, since(limit), since(latest)};
+    return shortest;
 }
 
 void UnaskedEnds::string_set(std::string_view key, std::string_view after) {
@@ -218,7 +193,7 @@ void UnaskedEnds::string_set(std::string_view key, std::string_view after) {
     }
     if (key != kSettingsKey) return;
     const auto settings = read_settings(after);
-    if (settings && settings->timeouts) take_over(*settings->timeouts);
+    if (settings && settings->limits) take_over(*settings->limits);
 }
 
 void UnaskedEnds::zset_set(std::string_view key, std::string_view member, double score) {

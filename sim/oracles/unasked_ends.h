@@ -19,10 +19,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/config/timeouts.h"
 #include "engine/wire/fwd.h"
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
+#include "sim/model/time_limits.h"
 
 namespace lockstep::sim {
 
@@ -43,18 +43,6 @@ public:
     void restored(const fakes::redis::Keyspace& now);
     /// Of Redis.
     void clock_set() { clock_set_ = true; }
-
-    /// The latest change of a job's state, as Redis dated it.
-    struct Departure {
-        bool from_work = false;  // from DISPATCHED or RUNNING
-        std::string to;
-        bool unheard = false;            // what it says of a result, where it timed out
-        engine::Duration overdue_by{};   // since the earliest limit that it can have had; negative: before it
-        engine::Duration surely_late{};  // since the latest one, or since its deadline
-    };
-    [[nodiscard]] Departure departure(std::string_view job) const;
-    /// The longest pause between two looks at who is overdue that was in force at some time.
-    [[nodiscard]] engine::Duration longest_interval() const { return longest_interval_; }
 
     /// What is wrong with each job that ended FAILED: by job.
     [[nodiscard]] std::map<std::string, std::string> unexplained_failures(const fakes::redis::Keyspace& keys) const;
@@ -78,23 +66,18 @@ private:
 
     [[nodiscard]] std::string timed_out(const Job& job) const;
     /// In microseconds; 0 = none.
-    struct Stay {
-        std::int64_t shortest = 0;
-        std::int64_t longest = 0;
-    };
-    [[nodiscard]] Stay allowed_stay(const Job& job) const;
+    [[nodiscard]] std::int64_t shortest_stay(const Job& job) const;
     [[nodiscard]] bool given_up_early(const Job& job) const;
     [[nodiscard]] std::int64_t patience() const;
-    void take_over(const engine::Timeouts& timeouts);
+    void take_over(const TimeLimits& timeouts);
     void note_mark(Job& job, std::string_view mark);
     [[nodiscard]] Job& at(std::string_view job);
 
     const engine::Tunables& tunables_;
     /// Where neither topic nor workflow says anything: each that there has been.
     std::vector<engine::Duration> dispatched_, running_;
-    std::vector<engine::Timeouts> in_force_;  // at some time
+    std::vector<TimeLimits> in_force_;  // at some time
     std::map<std::string, Job, std::less<>> jobs_;
-    engine::Duration longest_interval_{};
     bool clock_set_ = false;
     bool taken_back_ = false;  // what Redis had
 };

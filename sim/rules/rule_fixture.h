@@ -8,8 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
 #include "fakes/redis/keyspace_events.h"
 #include "sim/judge/judgement.h"
+#include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
 
 namespace lockstep::sim::testing {
@@ -64,6 +66,47 @@ protected:
     void move(const std::string& job, const std::string& state) {
         set_field(job, "state", state);
         keys.set_string("job:state:" + job, state, fakes::redis::kNever);
+    }
+    /// The hash alone, dated by the clock of Redis.
+    void enter(const std::string& job, const std::string& state, fakes::NodeId client = kReplica) {
+        set_field(job, "state", state, client);
+        set_field(job, "updated_at", std::to_string(redis_time().count()), client);
+    }
+    [[nodiscard]] RedisTime redis_time() const {
+        return std::chrono::duration_cast<RedisTime>(now.time_since_epoch()) + std::chrono::seconds{1};
+    }
+    void fault(std::string_view name, std::string_view phase = "begin") {
+        fakes::Event event = event_of(fakes::EventKind::fault, {});
+        event.name = name;
+        event.from = phase;
+        tell(event);
+    }
+    struct Result {
+        cap::JobStatus status = cap::JOB_STATUS_SUCCEEDED;
+        std::uint64_t sequence = 7;
+        std::string_view worker = "w";
+        std::string_view durable = kSchedulersResults;
+    };
+    void about_result(fakes::EventKind kind, fakes::When when, const std::string& job, const Result& about) {
+        cap::BusPacket packet;
+        packet.mutable_job_result()->set_job_id(job);
+        packet.mutable_job_result()->set_worker_id(std::string(about.worker));
+        packet.mutable_job_result()->set_status(about.status);
+        fakes::Event event = event_of(kind, job, when);
+        event.subject = engine::wire::kSubjectResult;
+        event.sequence = about.sequence;
+        event.name = about.durable;
+        event.packet = &packet;
+        tell(event);
+    }
+    void store_result(const std::string& job, const Result& about) {
+        about_result(fakes::EventKind::stored, fakes::When::applied, job, about);
+    }
+    void deliver_result(const std::string& job, const Result& about) {
+        about_result(fakes::EventKind::deliver, fakes::When::applied, job, about);
+    }
+    void acknowledge_result(const std::string& job, const Result& about) {
+        about_result(fakes::EventKind::ack, fakes::When::before, job, about);
     }
     void evict(const std::string& key) { keys.remove(*keys.find(key), fakes::redis::Removal::evicted); }
     void evict_all_of(const std::string& job) {

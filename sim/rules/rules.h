@@ -32,6 +32,7 @@ void run_progress(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
 void snapshot_whole(Rules& rules, const engine::Tunables& tunables);
 void sound_message_kept(Rules& rules, const engine::Tunables& tunables);
+void stored_result_wins(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim::rules
