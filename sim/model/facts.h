@@ -241,6 +241,20 @@ struct SubmitAcknowledged : Observed {};
 /// Output policy answered the latest question about the output of a job.
 struct OutputAnswered : Observed {};
 
+/// A user got the answer to an operation on a job.
+struct OperationAnswered : Observed {
+    Asked what{};
+    bool accepted = false;
+};
+
+/// A scheduler acknowledges a result that brings an end.
+struct ResultSettled : Observed {
+    State asks_for{};
+    WorkerNumber worker = 0;
+    EventNumber delivered = 0;  // to the scheduler; 0: not since it came up
+    EventNumber processed = 0;  // when a scheduler first marked it so in Redis; 0: none did
+};
+
 /// What became of the output of a job was told on sys.audit.output_policy. `job` is null: it names none.
 struct OutputTold : Observed {
     std::string step;
@@ -274,12 +288,12 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact =
-    std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted,
-                 Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched,
-                 LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
-                 OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
-                 StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
-                 ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, AtRest, RunAtRest>;
+using Fact = std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread,
+                          DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
+                          ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
+                          MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold,
+                          SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver,
+                          TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
+                          TurnedAway, StateDated, OperationAnswered, ResultSettled, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/model/calling_off.h"
+#include "sim/model/causes.h"
 #include "sim/model/human_word.h"
 #include "sim/model/job_lock.h"
 #include "sim/model/loss.h"
@@ -79,11 +80,6 @@ struct GivenPointer {
     EventNumber since = 0;  // when it was first said
 };
 
-/// What workers reported of the job that schedulers received.
-struct Reported {
-    bool timeout = false;
-};
-
 /// The first final state, until Redis has lost it.
 struct End {
     State state = State::absent;
@@ -117,6 +113,9 @@ struct Job {
     Sendings sendings;
     WorkerResults results;
     Reported reported;
+    Causes causes;
+    Handling handling;
+    std::string_view letter;  // the reason code of its first dead letter
     StateReads reads;
     PolicyWord policy;
     HumanWord human;

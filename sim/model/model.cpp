@@ -29,9 +29,8 @@ bool is_saga_stack(std::string_view key) {
     return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
 }
 
-/// In the reason of a TIMEOUT that waited for a result, and in a stored request of a job that belongs to no workflow.
+/// In the reason of a TIMEOUT that waited for a result.
 constexpr std::string_view kUnheard = "has not been heard";
-constexpr std::string_view kNoWorkflow = R"("workflowId":"")";
 
 bool is_plain_state_read(const Event& event) {
     const bool plain =
@@ -138,7 +137,10 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
     look_whether_out(job, upcoming());
-    job.stays.enter(fact.to);
+    job.stays.enter(fact.to, by_user(client));
+    job.causes.was_cancelled |= fact.to == State::cancelled;
+    job.causes.was_denied |= fact.to == State::denied;
+    job.causes.was_released |= fact.in_hash == State::approval_required && job.causes.of(Asked::approve).called;
     if (fact.to == State::dispatched) job.policy.dispatched(client);
     job.human.entered(client, fact.to);
 }
@@ -208,6 +210,8 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         if (wire::is_approval_gate(after)) job.is_gate = true;
     } else if (field == "updated_at") {
         date(client, job_of_hash_key(key), after);
+    } else if (field == "ls_in_hand") {
+        job_of_hash_key(key).handling.mark(after);
     } else if (field == "ls_workflow") {
         if (!after.empty()) job_of_hash_key(key).workflow = label_names_.name_of(label_names_.number_of(after));
     } else if (field == "attempts") {
@@ -253,6 +257,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
 void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
     if (!key.starts_with(kJobHashPrefix)) return;
     if (field == "ls_worker") name_worker(job_of_hash_key(key), 0, upcoming());
+    if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
     if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
 }
 
@@ -262,6 +267,10 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
     if (key.starts_with(kRequestPrefix)) store_request(client, key, after);
+    if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
+        write_letter(job(key.substr(kLetterPrefix.size())), after);
+    if (const auto mark = processed_mark(key); mark && is_schedulers_results(mark->durable))
+        processed_results_.insert_or_assign(mark->sequence, clock_.present());
     if (runs_.note_definition(key, after)) return;
     run_turns_.string_set(client, key, after);
     if (const std::string_view run = run_of_document_key(key); !run.empty()) {
@@ -287,9 +296,10 @@ void Model::store_request(fakes::NodeId client, std::string_view key, std::strin
     stored.human.request_stored(client, json, clock_.present());
     const bool marked =
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
-    const bool of_workflow = json.find(kNoWorkflow) == std::string_view::npos;
-    const cap::JobRequest* request = marked || of_workflow ? requests_.read(json) : nullptr;
+    const cap::JobRequest* request = requests_.read(json);
     if (request == nullptr) return;
+    stored.causes.request_stored = true;
+    stored.causes.input = input_names_.number_of(wire::key_of_pointer(request->context_ptr()));
     if (marked) stored.marks.submitted(*request, upcoming());
     if (const auto& workflow = request->workflow_id(); !workflow.empty())
         stored.workflow = label_names_.name_of(label_names_.number_of(workflow));
@@ -339,7 +349,11 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         for (const std::string_view name : jobs_listed(last)) tear(name);
         return;
     }
-    if (key.starts_with(kRequestPrefix)) job(key.substr(kRequestPrefix.size())).human.request_lost(clock_.present());
+    if (key.starts_with(kRequestPrefix)) {
+        Job& without = job(key.substr(kRequestPrefix.size()));
+        without.human.request_lost(clock_.present());
+        without.causes.request_stored = false;
+    }
     const auto hash = job_of_hash(key);
     const auto name = hash ? hash : job_of_state_key(key);
     if (!name) return;
@@ -362,7 +376,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
 }
 
 void Model::restored(const fakes::redis::Keyspace& now) {
-    data_lost_ = true;
+    data_lost_ = was_taken_back_ = true;
     const TakenBack::Jobs taken = taken_back_.restored(now);
     for (const std::string& name : taken.names) {
         Loss& lost = job(name).lost;
@@ -398,7 +412,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     for (Job& job : jobs_) {
         job.dispatch.out = is_out(job.state());
         job.dispatch.since = clock_.present();
-        job.results.redis_lost();
+        job.results.hash_lost();
         job.stays.now.state = job.in_hash;
         if (job.in_hash == State::absent) job.stays.now = {};
         job.lock.is_known = false;
@@ -434,12 +448,16 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::publish:
             on_publish(event, now);
             on_dispatch(event, now);
+            if (event.when == When::before) on_request(event);
+            if (event.when == When::answered && event.outcome == EventOutcome::applied) on_success_stored(event);
             break;
         case EventKind::core_publish:
             on_announcement(event, now);
             on_success_said(event);
             break;
-        case EventKind::submit: on_submission(event); break;
+        case EventKind::submit: on_submission(event); [[fallthrough]];
+        case EventKind::cancel:
+        case EventKind::approve: on_operation(event); break;
         case EventKind::core_deliver:
             // On real servers only the job of a message that has arrived is known.
             if (is_worker_subject(event.subject) && (event.packet != nullptr || !event.job.empty()))
@@ -451,9 +469,6 @@ void Model::on_event(const Event& event, Time now) {
             break;
         case EventKind::kernel_check: on_policy(event, now); break;
         case EventKind::output_check: on_output_question(event); break;
-        case EventKind::approve:
-            if (!event.job.empty() && event.to != "DENIED") job_of(event).human.called();
-            break;
         case EventKind::stored:
             if (is_worker_subject(event.subject) && !event.message_id.empty())
                 note(DispatchStored{.message_id = std::string(event.message_id), .sequence = event.sequence},
@@ -462,13 +477,17 @@ void Model::on_event(const Event& event, Time now) {
             on_letter_told(event);
             on_submission(event);
             deliveries_.stored(event);
+            on_success_stored(event);
             break;
         case EventKind::deliver:
             on_delivery(event);
             on_result(event, now);
             on_success_said(event);
             [[fallthrough]];
-        case EventKind::read_back: on_result_in_hand(event); break;
+        case EventKind::read_back:
+            on_request(event);
+            on_result_received(event);
+            break;
         case EventKind::ack:
         case EventKind::nak:
         case EventKind::term:
@@ -534,6 +553,7 @@ void Model::on_redis(const Event& event, Time now) {
 
 void Model::on_reply(const Event& event, Time now) {
     const bool applied = event.outcome == EventOutcome::applied;
+    if (event.command == "GETRANGE") on_input_read(event);
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (applied) {
@@ -622,7 +642,15 @@ void Model::on_policy(const Event& event, Time now) {
     } else if (event.when == When::answered) {
         job.policy.answered(event, {clock_.present(), now});
         may_choose(job, event.node, {clock_.present(), now});
+        if (event.outcome != EventOutcome::applied) ++job.causes.policy_unanswered;
     } else {
+        if (event.outcome == EventOutcome::applied) {
+            const bool wants_human = asks_for_human(event);
+            job.causes.policy_wants_human |= wants_human;
+            const bool lets_through =
+                event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS" || event.to == "THROTTLE";
+            job.causes.policy_refused |= !wants_human && !lets_through;
+        }
         job.human.policy_answered(event, clock_.present());
         cap::PolicyCheckResponse answer;
         if (!answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
@@ -638,6 +666,7 @@ void Model::on_result(const Event& event, Time now) {
         unsettled_results_.erase(event.sequence);
     if (event.kind == EventKind::stored) {
         ++results_stored_;
+        processed_results_.erase(event.sequence);  // a server that lost its power gives numbers out again
         unsettled_results_.insert(event.sequence);
     }
     if (event.job.empty()) return;
@@ -659,7 +688,20 @@ void Model::on_result(const Event& event, Time now) {
         results.requeued(event.node, event.sequence, engine::Duration(event.number), is_out(job_of(event).state()),
                          since);
     else
-        results.settled(event.sequence);
+        on_settled(event, job_of(event));
+}
+
+void Model::on_settled(const Event& event, Job& job) {
+    const State asks_for = event.packet == nullptr ? State::absent : state_asked_for(event.packet->job_result());
+    if (event.kind == EventKind::ack && asks_for != State::absent) {
+        const auto processed = processed_results_.find(event.sequence);
+        ResultSettled& fact = note(ResultSettled{}, event.node, &job, clock_.present());
+        fact.asks_for = asks_for;
+        fact.worker = worker_names_.number_of(event.packet->job_result().worker_id());
+        fact.delivered = job.results.delivered_at(event.node, event.sequence);
+        fact.processed = processed == processed_results_.end() ? 0 : processed->second;
+    }
+    job.results.settled(event.sequence);
 }
 
 void Model::on_delivery(const Event& event) {

@@ -85,6 +85,10 @@ public:
         const Job* known = find(job);
         return known == nullptr ? std::string_view{} : to_string(known->state());
     }
+    /// How often a read of its input found nothing.
+    [[nodiscard]] int misses_of_input(const Job& job) const;
+    /// A restart or a failover took back what Redis had, at some time.
+    [[nodiscard]] bool taken_back() const { return was_taken_back_; }
     [[nodiscard]] const RequestReader& requests() const { return requests_; }
     /// Jobs of the tenant that take a slot, without `except`.
     [[nodiscard]] static int active(const Tenant& tenant, const Job& except) {
@@ -239,9 +243,15 @@ private:
     void count_try(fakes::NodeId client, Job& job);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
     void on_announcement(const fakes::Event& event, Time now);
+    void note_cancel(const fakes::Event& event);
     void on_cancel_heard(const fakes::Event& event);
     void on_dispatch(const fakes::Event& event, Time now);
-    void on_result_in_hand(const fakes::Event& event);
+    void on_result_received(const fakes::Event& event);
+    void on_operation(const fakes::Event& event);
+    void on_request(const fakes::Event& event);
+    void on_success_stored(const fakes::Event& event);
+    void on_input_read(const fakes::Event& event);
+    void write_letter(Job& job, std::string_view letter);
     void on_submission(const fakes::Event& event);
     void on_request_submitted(const cap::JobRequest& request);
     void note_topic(const cap::JobRequest& request);
@@ -252,6 +262,7 @@ private:
     void on_output_question(const fakes::Event& event);
     void on_policy(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event, Time now);
+    void on_settled(const fakes::Event& event, Job& job);
     void on_node_down(fakes::NodeId node);
     [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
     static void may_choose(Job& job, fakes::NodeId replica, Since since);
@@ -281,7 +292,7 @@ private:
     const Job* moved_ = nullptr;                 // whose state the present command has changed last
     std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell
 
-    NameNumbers job_names_, worker_names_, call_names_, label_names_;
+    NameNumbers job_names_, worker_names_, call_names_, label_names_, input_names_;
     std::deque<Job> jobs_;  // by number - 1
     std::string last_hash_key_;
     Job* last_hash_job_ = nullptr;
@@ -312,6 +323,9 @@ private:
     int most_jobs_out_ = 0;
     std::set<WorkerResults::Sequence> unsettled_results_;
     std::uint64_t results_stored_ = 0;
+    std::map<WorkerResults::Sequence, EventNumber> processed_results_;  // that schedulers have marked so in Redis
+    std::map<std::string, int, std::less<>> inputs_missed_;             // by key: reads that found nothing
+    bool was_taken_back_ = false;
     bool leader_noted_ = false;  // of the durable of submissions, in Redis
     bool disturbed_ = false;
     bool data_lost_ = false;  // some, at some time

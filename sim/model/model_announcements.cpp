@@ -5,6 +5,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
+#include "engine/wire/text.h"
 #include "engine/wire/validation.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
@@ -46,6 +47,7 @@ bool is_cancel(const Event& event) {
 }  // namespace
 
 void Model::on_announcement(const Event& event, Time now) {
+    note_cancel(event);
     if (event.when != When::before) return;
     Job* named = is_cancel(event) ? known_job(event.packet->job_cancel().job_id()) : nullptr;
     if (named != nullptr) named->cancel_said = clock_.present();
@@ -64,7 +66,15 @@ void Model::on_announcement(const Event& event, Time now) {
     (fact.denied ? about->output.told_withheld : about->output.told_passed) = true;
 }
 
+/// What schedulers publish is about jobs that are over.
+void Model::note_cancel(const Event& event) {
+    if (event.job.empty() || !is_cancel(event) || event.packet->sender_id() == kSchedulersName) return;
+    const std::string_view name = wire::trim(event.packet->job_cancel().job_id());
+    if (!name.empty()) job(name).causes.of(Asked::cancel).called = true;
+}
+
 void Model::on_cancel_heard(const Event& event) {
+    note_cancel(event);
     // Each word is for one of the schedulers, which share a queue, and for every worker.
     if (!is_cancel(event) || event.name.empty() || event.packet->sender_id() == kSchedulersName) return;
     const Job* named = known_job(event.packet->job_cancel().job_id());
@@ -91,13 +101,6 @@ void Model::on_dispatch(const Event& event, Time now) {
         return;
     }
     if (known.is_owed_anew()) note(SentTooLate{}, known.sender, &job_of(event), clock_.present());
-}
-
-void Model::on_result_in_hand(const Event& event) {
-    if (event.job.empty() || !is_result_in_hand(event)) return;
-    if (event.packet->job_result().status() == cap::JOB_STATUS_TIMEOUT) job_of(event).reported.timeout = true;
-    const State end = state_asked_for(event.packet->job_result());
-    if (end == State::timeout || end == State::cancelled) job_of(event).calling_off.worker_ended_it = true;
 }
 
 void Model::on_submission(const Event& event) {

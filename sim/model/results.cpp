@@ -24,6 +24,7 @@ State state_asked_for(const cap::JobResult& result) {
 }
 
 void WorkerResults::stored(Sequence sequence, Since now, State asks_for, WorkerNumber worker) {
+    std::erase_if(deliveries_, [sequence](const Delivery& old) { return old.sequence == sequence; });
     stored_.insert(std::ranges::upper_bound(stored_, sequence, {}, &Stored::sequence),
                    {.sequence = sequence, .since = now, .asks_for = asks_for, .worker = worker});
 }
@@ -78,19 +79,10 @@ void WorkerResults::hash_lost() {
     }
 }
 
-void WorkerResults::redis_lost() {
-    hash_lost();
-    deliveries_.clear();
-}
-
-void WorkerResults::all_lost() {
-    stored_.clear();
-    deliveries_.clear();
-}
-
-bool WorkerResults::in_flight(fakes::NodeId node, Sequence sequence) const {
-    return std::ranges::any_of(deliveries_,
-                               [&](const Delivery& one) { return one.node == node && one.sequence == sequence; });
+EventNumber WorkerResults::delivered_at(fakes::NodeId node, Sequence sequence) const {
+    const auto found = std::ranges::find_if(
+        deliveries_, [&](const Delivery& one) { return one.node == node && one.sequence == sequence; });
+    return found == deliveries_.end() ? 0 : found->since.event;
 }
 
 }  // namespace lockstep::sim

@@ -52,16 +52,18 @@ public:
     void lock_answered(fakes::NodeId node, EventNumber event);
     void node_down(fakes::NodeId node);
     void hash_lost();
-    /// Anything that Redis had.
-    void redis_lost();
-    /// By NATS.
-    void all_lost();
+    /// By NATS: the number of each is given out again.
+    void all_lost() { stored_.clear(); }
 
     /// In the order of the stream.
     [[nodiscard]] const std::vector<Stored>& unsettled() const { return stored_; }
     /// Time::max(): none was.
     [[nodiscard]] Time first_stored() const { return first_; }
-    [[nodiscard]] bool in_flight(fakes::NodeId node, Sequence sequence) const;
+    /// When the replica got it that has it in flight; 0: it has not.
+    [[nodiscard]] EventNumber delivered_at(fakes::NodeId node, Sequence sequence) const;
+    [[nodiscard]] bool in_flight(fakes::NodeId node, Sequence sequence) const {
+        return delivered_at(node, sequence) != 0;
+    }
 
 private:
     struct Answer {

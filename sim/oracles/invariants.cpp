@@ -5,7 +5,6 @@
 #include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/indexes_agree.h"
-#include "sim/oracles/job_history.h"
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_starvation.h"
@@ -150,7 +149,7 @@ std::vector<Invariant> make_table() {
         // A result is dealt with and taken off the stream, and then Redis loses what it brought about.
         {.name = "job_history",
          .help = "what users and workers did to a job, and were told, explains each of its states",
-         .make = by_tunables<JobHistory, &Surroundings::timeouts>,
+         .rules = rules::job_history,
          .reads = {least(&T::backoff_base), least(&T::backoff_max), least(&T::max_scheduling_retries),
                    least(&T::overload_limit), least(&T::pending_age), exactly(&T::bus_ack_wait),
                    exactly(&T::dispatch_timeout), exactly(&T::reconciler_interval),

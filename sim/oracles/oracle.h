@@ -20,7 +20,6 @@
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/observer.h"
-#include "reports/run_report.h"
 #include "sim/judge/judgement.h"
 #include "sim/oracles/tunables_in_force.h"
 #include "sim/world/trace.h"
@@ -67,8 +66,6 @@ public:
 
     void on_event(const fakes::Event& /*event*/, Time /*now*/) override {}
     virtual void at_rest(const RestView& /*view*/) {}
-    /// Adds its judgements of single jobs. After `at_rest`.
-    virtual void tally(reports::Histories& /*histories*/) const {}
     /// Something is still to come about that no unfinished job tells of: the run must not end before.
     [[nodiscard]] virtual bool waits() const { return false; }
 

@@ -13,6 +13,7 @@ void content_seen(Rules& rules, const engine::Tunables& tunables);
 void delay_timer_kept(Rules& rules, const engine::Tunables& tunables);
 void fail_closed(Rules& rules, const engine::Tunables& tunables);
 void hearsay(Rules& rules, const engine::Tunables& tunables);
+void job_history(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);

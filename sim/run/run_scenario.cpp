@@ -108,6 +108,7 @@ private:
     void make_judges();
     void observe();
     void note_unjudged();
+    void tally_histories();
     void tell_time() const;
     Simulation::End play();
     bool is_quiet();
@@ -260,7 +261,7 @@ RunResult Run::execute() {
         else
             result_.exercised.emplace(standing.invariant, standing.exercised);
     }
-    for (const auto& oracle : oracles_) oracle->tally(result_.histories);
+    tally_histories();
     result_.unjudged = judged_jobs_.unjudged();
     if (!result_.violations.empty()) {
         for (const Topology::Entry& node : simulation_.topology().nodes()) result_.nodes.push_back(node.name);
@@ -346,6 +347,19 @@ void Run::judge_rest(bool quiet) {
 bool Run::all_submitted() const {
     return std::ranges::none_of(job_ids(scenario_.load),
                                 [this](const std::string& job) { return jobs_.state_of(job).empty(); });
+}
+
+void Run::tally_histories() {
+    constexpr std::string_view kJudge = "job_history";
+    const auto& standings = judgement_.standings();
+    if (std::ranges::find(standings, kJudge, &Standing::invariant) == standings.end()) return;
+    for (const Job& job : judgement_.model().jobs()) {
+        if (!job.causes.is_named && job.in_hash == State::absent) continue;
+        const bool violated = std::ranges::any_of(
+            result_.violations, [&](const Violation& one) { return one.invariant == kJudge && one.job == job.name; });
+        const bool undecided = job.causes.is_open() || job.lost.any();
+        ++(violated ? result_.histories.violated : undecided ? result_.histories.undecided : result_.histories.held);
+    }
 }
 
 void Run::note_defect() {
