@@ -255,6 +255,11 @@ struct ResultSettled : Observed {
     EventNumber processed = 0;  // when a scheduler first marked it so in Redis; 0: none did
 };
 
+/// A scheduler acknowledges or terminates a submission of a job.
+struct SubmissionSettled : Observed {
+    bool was_only_one = false;  // message about the job that was delivered and not settled
+};
+
 /// What became of the output of a job was told on sys.audit.output_policy. `job` is null: it names none.
 struct OutputTold : Observed {
     std::string step;
@@ -288,12 +293,13 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact = std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread,
-                          DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
-                          ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
-                          MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold,
-                          SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver,
-                          TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
-                          TurnedAway, StateDated, OperationAnswered, ResultSettled, AtRest, RunAtRest>;
+using Fact =
+    std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted,
+                 Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched,
+                 LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
+                 OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
+                 StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
+                 ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
+                 SubmissionSettled, AtRest, RunAtRest>;
 
 }  // namespace lockstep::sim

@@ -14,6 +14,7 @@
 #include "sim/model/job_lock.h"
 #include "sim/model/loss.h"
 #include "sim/model/output_word.h"
+#include "sim/model/passage.h"
 #include "sim/model/policy_marks.h"
 #include "sim/model/policy_word.h"
 #include "sim/model/results.h"
@@ -64,6 +65,8 @@ struct Submission {
     bool only_stored = false;      // the stream had it, and Redis never
     bool cut_off = false;          // the same, when NATS forgot what only it knew
     bool garbled = false;          // the stream had something else under its name
+    Time stored_at = kBeforeAll;   // last, in the stream
+    int unsettled = 0;             // messages of it that were delivered and are not settled
     bool outlived = false;         // the record ran out after the job had ended
 };
 
@@ -115,6 +118,7 @@ struct Job {
     Reported reported;
     Causes causes;
     Handling handling;
+    Passage passage;
     std::string_view letter;  // the reason code of its first dead letter
     StateReads reads;
     PolicyWord policy;

@@ -108,6 +108,7 @@ void Model::count(const Job& job, int by) {
     if (counts_as_active(job)) job.tenant->active += by;
     if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
     if (job.output.unrecorded) outputs_unrecorded_ += by;
+    if (job.state() == State::pending || job.state() == State::scheduled) jobs_waiting_ += by;
     if (is_out(job.state())) most_jobs_out_ = std::max(most_jobs_out_, jobs_out_ += by);
 }
 
@@ -138,6 +139,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     job.changed = clock_.present();
     look_whether_out(job, upcoming());
     job.stays.enter(fact.to, by_user(client));
+    if (fact.to == State::dispatched) job.passage.dispatched();
     job.causes.was_cancelled |= fact.to == State::cancelled;
     job.causes.was_denied |= fact.to == State::denied;
     job.causes.was_released |= fact.in_hash == State::approval_required && job.causes.of(Asked::approve).called;
@@ -322,7 +324,11 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
 
 void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double after) {
     // A job that is queued for a slot found none free.
-    if (is_line(key)) job(member).policy.queued(client);
+    if (is_line(key)) {
+        Job& waiting = job(member);
+        waiting.policy.queued(client);
+        waiting.passage.queued = true;
+    }
     set_timer(client, key, member, after);
     flush_unless_in_command();
     if (key != kDeadlines) return;
@@ -367,6 +373,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         lost.human.hash_lost();
         lost.stays.hash_lost();
         lost.calling_off.begin_anew();
+        lost.passage.begin_anew();
     }
     look_whether_out(lost, upcoming());
     // A record whose time is over is not lost: each message about the job that is still to come must know that it ended. Once data
@@ -418,7 +425,10 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         job.lock.is_known = false;
         job.policy.data_lost();
         job.human.data_lost(job.in_hash);
-        if (job.lost.any()) job.calling_off.begin_anew();
+        if (job.lost.any()) {
+            job.calling_off.begin_anew();
+            job.passage.begin_anew();
+        }
         const bool withheld = job.output.recorded && job.output.recorded->record.withholds();
         if (withheld && now.find(std::string(kLetterPrefix) + std::string(job.name)) == nullptr)
             job.output.letter_lost = true;
@@ -431,6 +441,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
 void Model::on_event(const Event& event, Time now) {
     if (std::exchange(snapshot_.is_fresh, false)) snapshot_.changed = {clock_.present(), now};
     listener_.on_time(now);
+    outages_.on_event(event, now);
     if (page_) on_page();
     if (event.when == When::before && !event.job.empty() && event.node.valid()) {
         Job& job = job_of(event);
@@ -464,12 +475,15 @@ void Model::on_event(const Event& event, Time now) {
                 note(Arrived{.subject = std::string(event.subject), .message_id = std::string(event.message_id)},
                      event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
             on_sign_of_life(event, now);
+            on_arrival(event, now);
             on_dispatch(event, now);
             on_cancel_heard(event);
             break;
+        case EventKind::heartbeat: on_announced(event, now); break;
         case EventKind::kernel_check: on_policy(event, now); break;
         case EventKind::output_check: on_output_question(event); break;
         case EventKind::stored:
+            if (is_worker_subject(event.subject) && !event.job.empty()) job_of(event).passage.in_stream = true;
             if (is_worker_subject(event.subject) && !event.message_id.empty())
                 note(DispatchStored{.message_id = std::string(event.message_id), .sequence = event.sequence},
                      event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
@@ -483,14 +497,15 @@ void Model::on_event(const Event& event, Time now) {
             on_delivery(event);
             on_result(event, now);
             on_success_said(event);
+            on_submission_settled(event);
             [[fallthrough]];
         case EventKind::read_back:
             on_request(event);
             on_result_received(event);
             break;
         case EventKind::ack:
+        case EventKind::term: on_submission_settled(event); [[fallthrough]];
         case EventKind::nak:
-        case EventKind::term:
             on_result(event, now);
             on_answer(event);
             break;
@@ -510,6 +525,8 @@ void Model::on_event(const Event& event, Time now) {
             lose_reach(event.peer);
             for (const fakes::NodeId node : {event.node, event.peer})
                 if (node.valid()) replica(node).start.is_disturbed = true;
+            lose_workers_of(event.node);
+            if (event.kind == EventKind::connection_broken) lose_workers_of(event.peer);
             if (event.kind == EventKind::connection_broken && event.peer == Topology::kNats)
                 tick_calls_[event.node].bus_broken = now;
             break;
@@ -587,7 +604,10 @@ void Model::on_publish(const Event& event, Time now) {
     if (event.job.empty()) return;
     const auto worker = wire::worker_of(event.subject);
     if (event.when != When::before) {
-        if (worker) job_of(event).sendings.goes_on(event, {clock_.present(), now});
+        if (!worker) return;
+        Job& sent = job_of(event);
+        sent.sendings.goes_on(event, {clock_.present(), now});
+        if (event.when == When::answered && event.outcome == EventOutcome::applied) sent.passage.stored_by = event.node;
         return;
     }
     if (event.subject == wire::kSubjectResult && event.packet != nullptr &&
@@ -734,6 +754,7 @@ void Model::on_node_down(fakes::NodeId node) {
         std::erase_if(job.choosing, [node](const Choosing& one) { return one.replica == node; });
         job.results.node_down(node);
         job.reads.node_down(node);
+        if (job.passage.stored_by == node) job.passage.stored_by = {};
         job.policy.node_down(node);
         recount(job, [&] { job.output.node_down(node); });
     }

@@ -22,6 +22,7 @@
 #include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
 #include "sim/model/names.h"
+#include "sim/model/outages.h"
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
 #include "sim/model/stored_snapshot.h"
@@ -69,7 +70,8 @@ public:
                                                fakes::EventKind::paused,
                                                fakes::EventKind::resumed,
                                                fakes::EventKind::connection_broken,
-                                               fakes::EventKind::node_up};
+                                               fakes::EventKind::node_up,
+                                               fakes::EventKind::heartbeat};
 
     /// Both outlive the model.
     Model(EventClock& clock, FactListener& listener) : clock_(clock), listener_(listener) {}
@@ -146,6 +148,12 @@ public:
     /// Jobs that are DISPATCHED or RUNNING, and the most at one time.
     [[nodiscard]] int jobs_out() const { return jobs_out_; }
     [[nodiscard]] int most_jobs_out() const { return most_jobs_out_; }
+    /// Jobs that are PENDING or SCHEDULED.
+    [[nodiscard]] int jobs_waiting() const { return jobs_waiting_; }
+    [[nodiscard]] const Outages& outages() const { return outages_; }
+    [[nodiscard]] Announced announced(WorkerNumber worker) const {
+        return worker < announced_.size() ? announced_[worker] : Announced{};
+    }
     /// Messages about results that NATS stored, and whether the schedulers' consumer has some of them still to settle.
     [[nodiscard]] std::uint64_t results_stored() const { return results_stored_; }
     [[nodiscard]] bool has_unsettled_results() const { return !unsettled_results_.empty(); }
@@ -249,6 +257,10 @@ private:
     void on_result_received(const fakes::Event& event);
     void on_operation(const fakes::Event& event);
     void on_request(const fakes::Event& event);
+    void on_submission_settled(const fakes::Event& event);
+    void on_announced(const fakes::Event& event, Time now);
+    void lose_workers_of(fakes::NodeId node);
+    void on_arrival(const fakes::Event& event, Time now);
     void on_success_stored(const fakes::Event& event);
     void on_input_read(const fakes::Event& event);
     void write_letter(Job& job, std::string_view letter);
@@ -321,6 +333,10 @@ private:
     std::map<fakes::NodeId, TickCalls> tick_calls_;
     int jobs_out_ = 0;
     int most_jobs_out_ = 0;
+    int jobs_waiting_ = 0;
+    Outages outages_;
+    std::vector<Announced> announced_;           // by worker
+    std::map<std::uint64_t, Job*> submissions_;  // delivered and not settled, by sequence
     std::set<WorkerResults::Sequence> unsettled_results_;
     std::uint64_t results_stored_ = 0;
     std::map<WorkerResults::Sequence, EventNumber> processed_results_;  // that schedulers have marked so in Redis

@@ -115,7 +115,9 @@ void Model::on_submission(const Event& event) {
     const bool has_request = event.packet != nullptr && event.packet->has_job_request();
     if (has_request && event.subject == wire::kSubjectSubmit) note_topic(event.packet->job_request());
     constexpr std::string_view kSubmitId = "jobreq:";
-    if (event.subject != wire::kSubjectSubmit || !event.message_id.starts_with(kSubmitId)) return;
+    if (event.subject != wire::kSubjectSubmit) return;
+    if (!event.job.empty()) job_of(event).submission.stored_at = clock_.told_at();
+    if (!event.message_id.starts_with(kSubmitId)) return;
     // The message id is a header, and still names the job that the gateway meant.
     const std::string_view meant = event.message_id.substr(kSubmitId.size());
     if (meant.empty()) return;
@@ -143,6 +145,20 @@ void Model::note_topic(const cap::JobRequest& request) {
         known->clear();
 }
 
+void Model::on_submission_settled(const Event& event) {
+    if (event.job.empty() || event.name != kSchedulersSubmissions) return;
+    Job& about = job_of(event);
+    if (event.kind == EventKind::deliver) {
+        if (submissions_.try_emplace(event.sequence, &about).second) ++about.submission.unsettled;
+        return;
+    }
+    const auto delivered = submissions_.find(event.sequence);
+    // Of a message that had this number before the server lost it: not the one that has it now.
+    if (event.when != When::before || delivered == submissions_.end() || delivered->second != &about) return;
+    submissions_.erase(delivered);
+    note(SubmissionSettled{}, event.node, &about, clock_.present()).was_only_one = about.submission.unsettled-- == 1;
+}
+
 void Model::on_success_said(const Event& event) {
     if (event.subject != wire::kSubjectResult || event.packet == nullptr) return;
     const cap::JobResult& result = event.packet->job_result();
@@ -161,9 +177,14 @@ void Model::forget_in_nats(const Event& fault) {
     if (power_cut) {
         runs_.cut_off(upcoming());
         unsettled_results_.clear();
+        submissions_.clear();
     }
     for (Job& job : jobs_) {
-        if (power_cut) job.results.all_lost();
+        if (power_cut) {
+            job.passage.stored_by = {};
+            job.submission.unsettled = 0;
+            job.results.all_lost();
+        }
         job.submission.cut_off |= std::exchange(job.submission.only_stored, false);
     }
 }

@@ -4,6 +4,7 @@
 
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 
@@ -39,6 +40,10 @@ void Model::on_lock(const Event& event, Time now) {
         job.lock.ran_out_under = job.lock.holder;
         job.lock.leave(since.event);
         return;
+    }
+    if (taken && !by_user(event.node)) {
+        job.passage.tried_by = event.node;
+        job.passage.tried = since;
     }
     if (released) {
         job.lock.leave(since.event);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
 #include "sim/model/heartbeat_bounds.h"
 #include "sim/model/model.h"
 #include "sim/model/snapshot_text.h"
@@ -45,6 +46,26 @@ void Model::on_snapshot_written(fakes::NodeId client, std::string_view text, std
     snapshot_.writer = client;
     snapshot_.latest = read.captured_at.value_or(snapshot_.latest);
     snapshot_.locks_lost = 0;
+}
+
+void Model::on_announced(const Event& event, Time now) {
+    const WorkerNumber worker = worker_names_.number_of(event.name);
+    if (worker >= announced_.size()) announced_.resize(worker + 1);
+    if (!announced_[worker].node.valid()) announced_[worker] = {event.node, now};
+}
+
+void Model::lose_workers_of(fakes::NodeId node) {
+    for (Announced& worker : announced_)
+        if (worker.node == node) worker = {};
+}
+
+void Model::on_arrival(const Event& event, Time now) {
+    const auto worker = engine::wire::worker_of(event.subject);
+    if (!worker || event.job.empty()) return;
+    Job& job = job_of(event);
+    const WorkerNumber named = job.dispatch.worker;
+    if (named != 0 && *worker == worker_names_.name_of(named) && announced(named).node == event.node)
+        job.passage.arrived = now;
 }
 
 void Model::on_snapshot_lock(const Event& event, Since since) {

@@ -17,7 +17,6 @@
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
 #include "sim/oracles/tenant_walls.h"
-#include "sim/oracles/timeout_explained.h"
 #include "sim/oracles/valid_requests.h"
 #include "sim/rules/rules.h"
 
@@ -212,7 +211,7 @@ std::vector<Invariant> make_table() {
          .rules = rules::content_seen},
         {.name = "timeout_explained",
          .help = "a job that ends TIMEOUT has a worker, a disturbance or a deadline that explains it",
-         .make = by_tunables<TimeoutExplained>,
+         .rules = rules::timeout_explained,
          .reads = {most(&T::backoff_jitter), most(&T::backoff_max), most(&T::publish_resend_limit),
                    most(&T::publish_timeout), most(&T::retry_delay_no_workers), most(&T::retry_delay_publish),
                    most(&T::retry_delay_store), most(&T::safety_throttle_delay), most(&T::safety_unavailable_delay),

@@ -35,5 +35,6 @@ void snapshot_whole(Rules& rules, const engine::Tunables& tunables);
 void sound_message_kept(Rules& rules, const engine::Tunables& tunables);
 void stored_result_wins(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
+void timeout_explained(Rules& rules, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim::rules
