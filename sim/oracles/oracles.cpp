@@ -27,8 +27,8 @@ void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view
     judgement.model().set_answers_good_for(
         spec::by_the_slowest_clock(tunables.most_of(&engine::Tunables::policy_answer_max_age)));
     judgement.model().set_liveness_times({tunables.most_of(&engine::Tunables::worker_ttl),
-                                        tunables.most_of(&engine::Tunables::hydrated_worker_ttl),
-                                        tunables.most_of(&engine::Tunables::snapshot_lock_ttl)});
+                                          tunables.most_of(&engine::Tunables::hydrated_worker_ttl),
+                                          tunables.most_of(&engine::Tunables::snapshot_lock_ttl)});
     const auto is_local = [&tunables](std::string engine::Tunables::* mode) {
         return tunables.least_of(mode) == "local";
     };

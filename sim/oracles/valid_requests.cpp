@@ -183,7 +183,7 @@ void ValidRequests::must_be_sound(fakes::NodeId node, std::string_view name, std
 void ValidRequests::must_be_stored(const fakes::Event& event) {
     const auto job = jobs_.find(event.job);
     // Whose input it is is asked once it is stored, like everything that policy is not asked about either.
-    if (job != jobs_.end() && points_beyond(event.job, job->second))
+    if (job != jobs_.end() && points_beyond(event.job, job->second, true))
         violated(event.node, event.job,
                  fmt::format("its worker is sent it, and its input would be {}", job->second.points_to),
                  job->second.stored);
@@ -194,7 +194,7 @@ void ValidRequests::must_be_stored(const fakes::Event& event) {
         violated(event.node, event.job, "what its worker is sent has never been stored under its id");
 }
 
-bool ValidRequests::points_beyond(std::string_view name, const Job& job) const {
+bool ValidRequests::points_beyond(std::string_view name, const Job& job, bool since_it_was_stored) const {
     if (job.points_to.empty()) return false;
     for (const auto part : prefixes_ | std::views::split(',')) {
         const std::string_view prefix = wire::trim(std::string_view(part.begin(), part.end()));
@@ -203,9 +203,8 @@ bool ValidRequests::points_beyond(std::string_view name, const Job& job) const {
     const std::string_view owner = wire::owner_of_data(job.points_to);
     if (owner.empty()) return true;
     const auto other = jobs_.find(owner);
-    // One that was recorded while this was being looked at may have been nobody's.
-    return owner != name && other != jobs_.end() && other->second.stored != 0 && other->second.stored < job.stored &&
-           other->second.tenant != job.tenant;
+    if (owner == name || other == jobs_.end() || other->second.stored == 0) return false;
+    return other->second.tenant != job.tenant && (!since_it_was_stored || other->second.stored < job.stored);
 }
 
 void ValidRequests::note_stored(fakes::NodeId client, std::string_view name, std::string_view json) {
@@ -237,7 +236,7 @@ void ValidRequests::string_set(fakes::NodeId client, std::string_view key, const
     const auto job = jobs_.find(key.substr(kLetterPrefix.size()));
     if (job == jobs_.end() || !letter.is_object() || letter.value("reason_code", "") != "invalid_request") return;
     exercise();
-    if (!job->second.is_invalid && !points_beyond(job->first, job->second))
+    if (!job->second.is_invalid && !points_beyond(job->first, job->second, false))
         violated(client, job->first, "its dead letter calls it invalid, and its stored request keeps every rule");
 }
 

@@ -63,8 +63,9 @@ private:
     void on_ack(const fakes::Event& event);
     void must_be_sound(fakes::NodeId node, std::string_view job, std::string_view what);
     void must_be_stored(const fakes::Event& event);
-    /// Its input would be data that is not its tenant's to have (D-30).
-    [[nodiscard]] bool points_beyond(std::string_view name, const Job& job) const;
+    /// Its input would be data that is not its tenant's to have (D-30). `since_it_was_stored`: that of a job which was recorded while
+    /// this was being looked at may have been without an owner then, and is not counted.
+    [[nodiscard]] bool points_beyond(std::string_view name, const Job& job, bool since_it_was_stored) const;
     void note_stored(fakes::NodeId client, std::string_view job, std::string_view json);
 
     const std::string prefixes_;

@@ -45,7 +45,7 @@ protected:
     void write(std::string_view steps, std::string_view status = "running") { write_by(kEngine, status, steps); }
     /// Without a packet: the stream has something else under the name of that job's submission.
     void store(const std::string& job, const cap::BusPacket* packet) {
-        fakes::Event event = event_of(fakes::EventKind::stored, packet == nullptr ? "" : job);
+        fakes::Event event = event_of(fakes::EventKind::stored, packet == nullptr ? std::string_view{} : job);
         const std::string id = "jobreq:" + job;
         event.subject = "sys.job.submit";
         event.message_id = id;
