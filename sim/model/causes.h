@@ -48,6 +48,7 @@ struct Reported {
     bool cancelled = false;
     bool timeout = false;
     bool failure = false;
+    bool retryable_failure = false;
 };
 
 /// Which handler has the job in flight, by the mark that each leaves in its hash (ls_in_hand).

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,7 @@
 
 #include "sim/model/deliveries.h"
 #include "sim/model/job.h"
+#include "sim/model/late_deliveries.h"
 #include "sim/model/replica.h"
 #include "sim/model/run_turns.h"
 #include "sim/model/stored_snapshot.h"
@@ -133,6 +135,33 @@ struct Terminated : Observed {
     MessageLife message;
     std::string stream;
     std::uint64_t sequence = 0;
+};
+
+/// A node is about to terminate a message that a consumer of schedulers delivered, or answers one of which few deliveries are left.
+struct LateAnswer : Observed {
+    const Job* terminates = nullptr;  // the name of the dead letter of that message; null: it is not terminated
+    bool requeues = false;
+    std::string stream;
+    std::uint64_t sequence = 0;
+    bool is_last = false;                  // of its deliveries
+    std::optional<LateDelivery> delivery;  // nothing: more are left, or it was answered before
+};
+
+/// The server has made all deliveries of a message, and none was settled.
+struct DeliveriesExhausted : Observed {};
+
+/// A dead letter was written. `job`: what has that name, be it a job or not.
+struct DeadLetterWritten : Observed {
+    std::string before, after;
+    bool is_new = false;
+    std::string_view code;
+    bool may_be_retried = false;  // the job, by its hash
+};
+
+/// The stream has a sum of dead letters (LetterSums).
+struct SumPublished : Observed {
+    std::string name;
+    std::optional<Time> before;  // the sum of this name before it
 };
 
 /// A replica reports that a gate is done.
@@ -288,18 +317,24 @@ struct RunAtRest : Observed {
     bool quiet = false;
 };
 
+/// The same, told once, after those.
+struct AllAtRest : Observed {
+    const fakes::redis::Keyspace* redis = nullptr;
+    bool quiet = false;
+};
+
 /// The compensation of a step was recorded. `job`: the job that it undoes.
 struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact =
-    std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted,
-                 Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched,
-                 LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
-                 OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
-                 StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
-                 ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
-                 SubmissionSettled, AtRest, RunAtRest>;
+using Fact = std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread,
+                          DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
+                          ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
+                          MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold,
+                          SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver,
+                          TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
+                          TurnedAway, StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest,
+                          RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten, SumPublished>;
 
 }  // namespace lockstep::sim

@@ -11,6 +11,7 @@
 #include "sim/model/calling_off.h"
 #include "sim/model/causes.h"
 #include "sim/model/human_word.h"
+#include "sim/model/job_letter.h"
 #include "sim/model/job_lock.h"
 #include "sim/model/loss.h"
 #include "sim/model/output_word.h"
@@ -119,7 +120,8 @@ struct Job {
     Causes causes;
     Handling handling;
     Passage passage;
-    std::string_view letter;  // the reason code of its first dead letter
+    DeadLetter letter;
+    BadEnd bad_end;
     StateReads reads;
     PolicyWord policy;
     HumanWord human;

@@ -18,6 +18,12 @@ inline constexpr std::string_view kJobHashPrefix = "job:meta:";
 inline constexpr std::string_view kJobStatePrefix = "job:state:";
 inline constexpr std::string_view kRequestPrefix = "job:req:";
 inline constexpr std::string_view kLetterPrefix = "dlq:entry:";
+/// Dead letters, by when they were written; those of bytes that are no packet have an index of their own.
+inline constexpr std::string_view kLetterIndex = "dlq:index";
+inline constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:index";
+[[nodiscard]] constexpr bool is_letter_index(std::string_view key) {
+    return key == kLetterIndex || key == kUndecodableIndex;
+}
 /// Where ticks note which server of NATS leads the durable of submissions.
 inline constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kDeadlines = "job:deadline";

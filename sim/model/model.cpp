@@ -140,6 +140,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     look_whether_out(job, upcoming());
     job.stays.enter(fact.to, by_user(client));
     if (fact.to == State::dispatched) job.passage.dispatched();
+    job.bad_end.enter(fact.to, is_scheduler(client), clock_.present());
     job.causes.was_cancelled |= fact.to == State::cancelled;
     job.causes.was_denied |= fact.to == State::denied;
     job.causes.was_released |= fact.in_hash == State::approval_required && job.causes.of(Asked::approve).called;
@@ -212,6 +213,8 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         if (wire::is_approval_gate(after)) job.is_gate = true;
     } else if (field == "updated_at") {
         date(client, job_of_hash_key(key), after);
+    } else if (field == "ls_retryable") {
+        job_of_hash_key(key).bad_end.may_be_retried = true;
     } else if (field == "ls_in_hand") {
         job_of_hash_key(key).handling.mark(after);
     } else if (field == "ls_workflow") {
@@ -270,7 +273,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
     if (key.starts_with(kRequestPrefix)) store_request(client, key, after);
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
-        write_letter(job(key.substr(kLetterPrefix.size())), after);
+        write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key); mark && is_schedulers_results(mark->durable))
         processed_results_.insert_or_assign(mark->sequence, clock_.present());
     if (runs_.note_definition(key, after)) return;
@@ -330,6 +333,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         waiting.passage.queued = true;
     }
     set_timer(client, key, member, after);
+    list_letter(key, member);
     flush_unless_in_command();
     if (key != kDeadlines) return;
     RedisTime& deadline = job(member).stays.deadline;
@@ -344,7 +348,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
-    if (evicted) lose_letters(key, last);
+    remove_letter(key, why, last);
     if (evicted && is_of_runs(key)) runs_.lose_some(upcoming());
     const auto tear = [this](std::string_view name) {
         Job& torn = job(name);
@@ -371,6 +375,8 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         name_worker(lost, 0, upcoming());
         lost.results.hash_lost();
         lost.human.hash_lost();
+        lost.bad_end.leave_unexplained(State::absent);
+        lost.bad_end.may_be_retried = false;
         lost.stays.hash_lost();
         lost.calling_off.begin_anew();
         lost.passage.begin_anew();
@@ -434,6 +440,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
             job.output.letter_lost = true;
         if (!is_final(job.state())) job.end = {};
     }
+    restore_letters(now);
 }
 
 // Events ---------------------------------------------------------------------------------------------------------------------
@@ -495,9 +502,11 @@ void Model::on_event(const Event& event, Time now) {
             break;
         case EventKind::deliver:
             on_delivery(event);
+            late_deliveries_.delivered(event, {clock_.present(), now});
             on_result(event, now);
             on_success_said(event);
             on_submission_settled(event);
+            meet_end(event);
             [[fallthrough]];
         case EventKind::read_back:
             on_request(event);
@@ -508,7 +517,10 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::nak:
             on_result(event, now);
             on_answer(event);
+            on_late_answer(event);
+            meet_end(event);
             break;
+        case EventKind::max_deliveries: on_exhausted(event); break;
         case EventKind::paused: disturbed_ = true; [[fallthrough]];
         case EventKind::resumed:
             lose_reach(event.node);

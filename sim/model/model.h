@@ -49,6 +49,7 @@ public:
                                                fakes::EventKind::ack,
                                                fakes::EventKind::nak,
                                                fakes::EventKind::term,
+                                               fakes::EventKind::max_deliveries,
                                                fakes::EventKind::redis,
                                                fakes::EventKind::kernel_check,
                                                fakes::EventKind::stored,
@@ -132,8 +133,15 @@ public:
     /// By the settings that Redis has or had, input policy fails open.
     [[nodiscard]] bool fail_mode_opened() const { return fail_mode_opened_; }
 
-    /// A replica has still to record what was said against an output: the run must not end before.
-    [[nodiscard]] bool waits() const { return outputs_unrecorded_ > 0; }
+    /// A replica has still to record what was said against an output, a message is delivered for the last time, or a sum of dead letters
+    /// is to be published: the run must not end before.
+    [[nodiscard]] bool waits() const {
+        return outputs_unrecorded_ > 0 || late_deliveries_.any_is_last() ||
+               letter_sums_.is_one_to_come(clock_.told_at());
+    }
+    [[nodiscard]] const LetterSums& letter_sums() const { return letter_sums_; }
+    /// An index of dead letters was lost, or Redis was restored: it may list fewer than there are.
+    [[nodiscard]] bool letter_index_lost() const { return letter_index_lost_; }
     /// A redacted output has been stored there.
     [[nodiscard]] bool has_redacted_output(std::string_view key) const { return redacted_outputs_.contains(key); }
     [[nodiscard]] const WorkflowRuns& runs() const { return runs_; }
@@ -167,6 +175,8 @@ public:
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
     /// As all replicas have them; where theirs differ, no rule may go by how long a report is good.
     void set_liveness_times(const LivenessTimes& times) { liveness_times_ = times; }
+    /// See LateDeliveries::follow.
+    void follow_deliveries(std::int64_t first, std::int64_t last) { late_deliveries_.follow(first, last); }
     /// See max_payload().
     void set_max_payload(std::uint64_t bytes) { max_payload_ = bytes; }
     /// The timeouts document that schedulers start with, in JSON; may be empty.
@@ -263,14 +273,22 @@ private:
     void on_arrival(const fakes::Event& event, Time now);
     void on_success_stored(const fakes::Event& event);
     void on_input_read(const fakes::Event& event);
-    void write_letter(Job& job, std::string_view letter);
     void on_submission(const fakes::Event& event);
     void on_request_submitted(const cap::JobRequest& request);
     void note_topic(const cap::JobRequest& request);
     void on_success_said(const fakes::Event& event);
     void forget_in_nats(const fakes::Event& fault);
+    void write_letter(fakes::NodeId client, Job& about, const std::string* before, std::string_view after);
+    void remove_letter(std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last);
+    void restore_letters(const fakes::redis::Keyspace& now);
+    void list_letter(std::string_view key, std::string_view member);
     void on_letter_told(const fakes::Event& event);
-    void lose_letters(std::string_view key, const fakes::redis::Value& last);
+    void on_sum_told(const fakes::Event& event, const std::string& name);
+    std::string_view code_of_letter(std::string_view letter);
+    void on_late_answer(const fakes::Event& event);
+    void on_exhausted(const fakes::Event& event);
+    void meet_end(const fakes::Event& event);
+    Job& letter_of_message(const fakes::Event& event);
     void on_output_question(const fakes::Event& event);
     void on_policy(const fakes::Event& event, Time now);
     void on_result(const fakes::Event& event, Time now);
@@ -320,6 +338,9 @@ private:
     RunTurns run_turns_;
     WorkflowRuns runs_;
     Deliveries deliveries_;
+    LateDeliveries late_deliveries_;
+    LetterSums letter_sums_;
+    bool letter_index_lost_ = false;
     std::uint64_t max_payload_ = 1'048'576;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names
     struct Page {

@@ -23,8 +23,6 @@ namespace {
 
 /// As whom schedulers publish (wire.md 2.2).
 constexpr std::string_view kSchedulersName = "cordum-scheduler";
-/// Of dead letters, each with what else is to be told.
-constexpr std::string_view kOutbox = "lockstep:dead_letter:outbox";
 
 bool is_dispatch(const Event& event) {
     return event.packet != nullptr && event.packet->has_job_request() && event.subject != wire::kSubjectSubmit;
@@ -178,23 +176,17 @@ void Model::forget_in_nats(const Event& fault) {
         runs_.cut_off(upcoming());
         unsettled_results_.clear();
         submissions_.clear();
+        late_deliveries_.all_lost();
     }
     for (Job& job : jobs_) {
         if (power_cut) {
             job.passage.stored_by = {};
             job.submission.unsettled = 0;
+            job.bad_end.delivered_before_cut |= job.bad_end.delivered;
             job.results.all_lost();
         }
         job.submission.cut_off |= std::exchange(job.submission.only_stored, false);
     }
-}
-
-void Model::on_letter_told(const Event& event) {
-    if (event.subject != wire::kSubjectDlq || event.packet == nullptr) return;
-    const cap::JobResult& letter = event.packet->job_result();
-    if (letter.job_id().empty() || !letter.error_code().starts_with("output_quarantined")) return;
-    OutputWord& output = job(letter.job_id()).output;
-    if (output.letter == 0) output.letter = clock_.present();
 }
 
 void Model::on_output_question(const Event& event) {
@@ -210,13 +202,6 @@ void Model::on_output_question(const Event& event) {
     cap_output::OutputCheckRequest question;
     if (job.marks.any() && question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
         note_marks(event, job, job.marks.foreign_of(question));
-}
-
-void Model::lose_letters(std::string_view key, const fakes::redis::Value& last) {
-    if (key.starts_with(kLetterPrefix)) job(key.substr(kLetterPrefix.size())).output.letter_lost = true;
-    const auto* outbox = key == kOutbox ? std::get_if<fakes::redis::SortedSet>(&last) : nullptr;
-    if (outbox == nullptr) return;
-    for (const auto& entry : outbox->ranking()) job(entry.member).output.letter_lost = true;
 }
 
 void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet) {
@@ -235,6 +220,10 @@ void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet) {
         fact.quiet = quiet;
         flush();
     }
+    AllAtRest& fact = note(AllAtRest{}, {}, nullptr, clock_.present());
+    fact.redis = &redis;
+    fact.quiet = quiet;
+    flush();
 }
 
 }  // namespace lockstep::sim

@@ -1,7 +1,5 @@
 // What the model makes of what may explain the states of jobs: the operations of users, requests on their way, and results that schedulers
 // receive.
-#include <nlohmann/json.hpp>
-
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
 #include "engine/wire/subjects.h"
@@ -59,6 +57,7 @@ void Model::on_result_received(const Event& event) {
         case cap::JOB_STATUS_SUCCEEDED: job.reported.success |= !result.worker_id().empty(); break;
         case cap::JOB_STATUS_CANCELLED: job.reported.cancelled |= !result.worker_id().empty(); break;
         case cap::JOB_STATUS_DENIED: break;
+        case cap::JOB_STATUS_FAILED_RETRYABLE: job.reported.retryable_failure = true; [[fallthrough]];
         default: job.reported.failure = true;
     }
     const State end = state_asked_for(result);
@@ -83,12 +82,6 @@ void Model::on_input_read(const Event& event) {
 int Model::misses_of_input(const Job& job) const {
     const auto found = inputs_missed_.find(input_names_.name_of(job.causes.input));
     return found == inputs_missed_.end() ? 0 : found->second;
-}
-
-void Model::write_letter(Job& job, std::string_view letter) {
-    if (!job.letter.empty()) return;
-    const auto json = nlohmann::json::parse(letter, nullptr, false);
-    if (json.is_object()) job.letter = label_names_.name_of(label_names_.number_of(json.value("reason_code", "")));
 }
 
 }  // namespace lockstep::sim

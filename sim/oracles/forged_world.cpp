@@ -15,7 +15,7 @@
 #include "sim/model/snapshot_text.h"
 #include "sim/oracles/heard_results.h"
 #include "sim/oracles/letter_facts.h"
-#include "sim/oracles/request_facts.h"
+#include "sim/model/request_facts.h"
 
 namespace lockstep::sim {
 

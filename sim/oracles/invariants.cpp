@@ -2,7 +2,6 @@
 
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
-#include "sim/oracles/dead_letter_complete.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/lifetimes_kept.h"
@@ -70,7 +69,7 @@ std::vector<Invariant> make_table() {
          .reads = {least(&T::bus_ack_wait), exactly(&T::retry_delay_busy)}},
         {.name = "dead_letter_complete",
          .help = "every job that ended badly and every message that was given up has its dead letter",
-         .make = by_tunables<DeadLetterComplete>,
+         .rules = rules::dead_letter_complete,
          .reads = {most(&T::dlq_undecodable_max_size), least(&T::reconciler_emit_dead_letter),
                    exactly(&T::bus_max_deliver)}},
         {.name = "lock_exclusion",

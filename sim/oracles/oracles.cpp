@@ -3,6 +3,7 @@
 #include "engine/runtime/invariant.h"
 #include "sim/oracles/invariants.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/spec/giving_up.h"
 #include "sim/spec/worker_life.h"
 
 namespace lockstep::sim {
@@ -29,6 +30,9 @@ void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view
     judgement.model().set_liveness_times({tunables.most_of(&engine::Tunables::worker_ttl),
                                           tunables.most_of(&engine::Tunables::hydrated_worker_ttl),
                                           tunables.most_of(&engine::Tunables::snapshot_lock_ttl)});
+    const std::int64_t last = tunables.least_of(&engine::Tunables::bus_max_deliver);
+    if (last == tunables.most_of(&engine::Tunables::bus_max_deliver))
+        judgement.model().follow_deliveries(spec::first_followed(last), last);
     const auto is_local = [&tunables](std::string engine::Tunables::* mode) {
         return tunables.least_of(mode) == "local";
     };

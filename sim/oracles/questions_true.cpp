@@ -14,7 +14,7 @@
 #include "engine/wire/text.h"
 #include "sim/model/job_keys.h"
 #include "sim/oracles/layered_settings.h"
-#include "sim/oracles/request_facts.h"
+#include "sim/model/request_facts.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

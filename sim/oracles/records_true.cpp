@@ -16,7 +16,7 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/request_facts.h"
+#include "sim/model/request_facts.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

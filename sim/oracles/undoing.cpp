@@ -12,7 +12,7 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/sha256.h"
 #include "engine/wire/text.h"
-#include "sim/oracles/request_facts.h"
+#include "sim/model/request_facts.h"
 
 namespace lockstep::sim {
 

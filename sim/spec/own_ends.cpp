@@ -39,7 +39,7 @@ Duration nearly(Duration duration) { return duration - duration / 16; }
 RedisTime first_without_worker(const Model& model) {
     RedisTime first = RedisTime::max();
     for (const Job& job : model.jobs())
-        if (job.letter == "no_workers" && job.stays.before.since != RedisTime{})
+        if (job.letter.first_code == "no_workers" && job.stays.before.since != RedisTime{})
             first = std::min(first, job.stays.before.since);
     return first;
 }
@@ -76,7 +76,7 @@ struct Failure {
     }
     [[nodiscard]] std::string too_soon(Duration patience, RedisTime from) const {
         if (!sooner_than(patience, from)) return {};
-        return fmt::format("its dead letter says {} after {} ms, and it may wait for {} ms", job.letter,
+        return fmt::format("its dead letter says {} after {} ms, and it may wait for {} ms", job.letter.first_code,
                            to_millis(job.stays.now.since - from), to_millis(patience));
     }
 };
@@ -100,9 +100,10 @@ std::string unexplained_timeout(const StateDated& dated, const Model& model, con
 
 std::string unexplained_failure(const Job& job, const fakes::redis::Keyspace& redis, const Model& model,
                                 const engine::Tunables& tunables) {
-    if (job.in_hash != State::failed || job.stays.by_user || job.reported.failure || job.letter.empty()) return {};
+    if (job.in_hash != State::failed || job.stays.by_user || job.reported.failure || job.letter.first_code.empty())
+        return {};
     const Failure failure{job, redis, model, tunables};
-    const std::string_view code = job.letter;
+    const std::string_view code = job.letter.first_code;
     if (code == "max_scheduling_retries") {
         const std::int64_t tries = failure.count("attempts");
         if (tries >= tunables.max_scheduling_retries) return {};
