@@ -4,6 +4,7 @@
 // A new fact is a struct here, an entry of the list below, and the place in the model that makes it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "sim/model/job.h"
 #include "sim/model/late_deliveries.h"
 #include "sim/model/replica.h"
+#include "sim/model/result_readers.h"
 #include "sim/model/run_turns.h"
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_locks.h"
@@ -284,6 +286,16 @@ struct ResultSettled : Observed {
     EventNumber processed = 0;  // when a scheduler first marked it so in Redis; 0: none did
 };
 
+/// A service that reads results (result_readers.h) acknowledges one.
+struct ResultAcknowledged : Observed {
+    ResultReaders::Acknowledged result;
+};
+
+/// It is about to store one in the list of the job.
+struct ResultRead : Observed {
+    ResultReaders::Repeated repeated;
+};
+
 /// A scheduler acknowledges or terminates a submission of a job.
 struct SubmissionSettled : Observed {
     bool was_only_one = false;  // message about the job that was delivered and not settled
@@ -321,6 +333,7 @@ struct RunAtRest : Observed {
 struct AllAtRest : Observed {
     const fakes::redis::Keyspace* redis = nullptr;
     bool quiet = false;
+    std::size_t handlers_in_flight = 0;  // of all schedulers and result readers that are up
 };
 
 /// The compensation of a step was recorded. `job`: the job that it undoes.
@@ -335,6 +348,6 @@ using Fact = std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged,
                           SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver,
                           TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
                           TurnedAway, StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest,
-                          RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten, SumPublished>;
+                          RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten, SumPublished, ResultAcknowledged, ResultRead>;
 
 }  // namespace lockstep::sim

@@ -117,6 +117,12 @@ struct ProcessedMark {
     return key == "cordum:workflow-engine:reconciler:default" || key == "cordum:wf:delay:poller";
 }
 
+/// Where a result reader (sim/run/result_reader.h) stores the results that it has handled: a list for each job.
+inline constexpr std::string_view kReadResultsPrefix = "result-reader:heard:";
+[[nodiscard]] inline std::string read_results_key(std::string_view job) {
+    return std::string(kReadResultsPrefix) + std::string(job);
+}
+
 /// The lock of a job.
 inline constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 [[nodiscard]] constexpr bool is_job_lock(std::string_view key) { return key.starts_with(kJobLockPrefix); }
@@ -148,7 +154,7 @@ inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
 
 /// What the names of all durable consumers of schedulers begin with.
 inline constexpr std::string_view kSchedulersDurables = "dur_cordum-scheduler__";
-/// The durable consumers by which schedulers read submissions, and results. Others read results, too (result_heard).
+/// The durable consumers by which schedulers read submissions, and results. Others read results, too (result_readers.h).
 inline constexpr std::string_view kSchedulersSubmissions = "dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kSchedulersResults = "dur_cordum-scheduler__sys_job_result";
 /// Whether a scheduler has a result in hand from here on: its durable has delivered it, or it was read from the stream.

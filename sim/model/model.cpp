@@ -274,8 +274,12 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (key.starts_with(kRequestPrefix)) store_request(client, key, after);
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
-    if (const auto mark = processed_mark(key); mark && is_schedulers_results(mark->durable))
-        processed_results_.insert_or_assign(mark->sequence, clock_.present());
+    if (const auto mark = processed_mark(key)) {
+        if (is_schedulers_results(mark->durable))
+            processed_results_.insert_or_assign(mark->sequence, clock_.present());
+        // A fault writes as no client: the mark then names no content any more.
+        if (result_readers_.any()) client.valid() ? result_readers_.marked(*mark) : result_readers_.unmarked(*mark);
+    }
     if (runs_.note_definition(key, after)) return;
     run_turns_.string_set(client, key, after);
     if (const std::string_view run = run_of_document_key(key); !run.empty()) {
@@ -345,6 +349,8 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
                         std::int64_t) {
     run_turns_.key_removed(key);
     if (key == kLeaderNote) leader_noted_ = false;
+    if (result_readers_.any())
+        if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
     if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
@@ -401,6 +407,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     tick_locks_.data_lost();
     run_turns_.data_lost();
     runs_.restored(now, upcoming());
+    result_readers_.restored(now);
     weather_.trouble(clock_.told_at());
     leader_noted_ = now.find(kLeaderNote) != nullptr;
     for (Job& job : jobs_)
@@ -566,6 +573,7 @@ void Model::on_redis(const Event& event, Time now) {
     if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
     if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
+    if (result_readers_.any()) on_result_list(event);
     if (event.when == When::answered) {
         follow_reach(event, now);
         return on_reply(event, now);
@@ -701,6 +709,7 @@ void Model::on_result(const Event& event, Time now) {
         processed_results_.erase(event.sequence);  // a server that lost its power gives numbers out again
         unsettled_results_.insert(event.sequence);
     }
+    follow_result_reader(event);
     if (event.job.empty()) return;
     WorkerResults& results = job_of(event).results;
     if (event.kind == EventKind::stored) {
@@ -736,6 +745,30 @@ void Model::on_settled(const Event& event, Job& job) {
     job.results.settled(event.sequence);
 }
 
+void Model::follow_result_reader(const Event& event) {
+    const Job* about = event.job.empty() ? nullptr : &job_of(event);
+    if (event.kind == EventKind::stored) return result_readers_.stored(event, about, clock_.present());
+    if (event.kind == EventKind::deliver) return result_readers_.delivered(event, about);
+    if (event.when != When::before) return;
+    if (event.kind == EventKind::nak) return result_readers_.requeued(event);
+    if (event.kind == EventKind::term) return result_readers_.terminated(event);
+    if (const auto result = result_readers_.acknowledged(event, clock_.present()))
+        note(ResultAcknowledged{}, event.node, about, clock_.present()).result = *result;
+}
+
+void Model::on_result_list(const Event& event) {
+    const bool is_done = event.outcome == EventOutcome::applied && !event.payload.starts_with('-');
+    if (event.when == When::answered && !is_done) result_readers_.redis_failed(event.node);
+    if (event.key.starts_with(kReadResultsPrefix)) {
+        const Job* about = known_job(event.key.substr(kReadResultsPrefix.size()));
+        if (event.when == When::answered && is_done) result_readers_.listed(event.node, about);
+        if (event.when == When::before)
+            note(ResultRead{}, event.node, about, clock_.present()).repeated = result_readers_.reads(event.node, about);
+    } else if (event.when == When::before && event.command == "SET") {
+        if (const auto mark = processed_mark(event.key)) result_readers_.marks(event.node, *mark, clock_.present());
+    }
+}
+
 void Model::on_delivery(const Event& event) {
     deliveries_.delivered(event, clock_.present());
     Delivered& fact = note(Delivered{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
@@ -761,6 +794,7 @@ void Model::on_answer(const Event& event) {
 
 void Model::on_node_down(fakes::NodeId node) {
     deliveries_.node_down(node);
+    result_readers_.node_down(node);
     for (Job& job : jobs_) {
         std::erase_if(job.commits, [node](const Commit& one) { return one.replica == node; });
         std::erase_if(job.choosing, [node](const Choosing& one) { return one.replica == node; });

@@ -7,6 +7,7 @@
 // 3. Where data is lost, the model follows what Redis has kept.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
@@ -25,6 +26,7 @@
 #include "sim/model/outages.h"
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
+#include "sim/model/result_readers.h"
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_calls.h"
 #include "sim/model/time_limits.h"
@@ -133,12 +135,13 @@ public:
     /// By the settings that Redis has or had, input policy fails open.
     [[nodiscard]] bool fail_mode_opened() const { return fail_mode_opened_; }
 
-    /// A replica has still to record what was said against an output, a message is delivered for the last time, or a sum of dead letters
-    /// is to be published: the run must not end before.
+    /// A replica has still to record what was said against an output, a message is delivered for the last time, a service has a result to
+    /// read, or a sum of dead letters is to be published: the run must not end before.
     [[nodiscard]] bool waits() const {
-        return outputs_unrecorded_ > 0 || late_deliveries_.any_is_last() ||
+        return outputs_unrecorded_ > 0 || late_deliveries_.any_is_last() || result_readers_.open() > 0 ||
                letter_sums_.is_one_to_come(clock_.told_at());
     }
+    [[nodiscard]] const ResultReaders& result_readers() const { return result_readers_; }
     [[nodiscard]] const LetterSums& letter_sums() const { return letter_sums_; }
     /// An index of dead letters was lost, or Redis was restored: it may list fewer than there are.
     [[nodiscard]] bool letter_index_lost() const { return letter_index_lost_; }
@@ -186,7 +189,7 @@ public:
     /// Delivers what is still to be delivered, where the end of the last command is not told.
     void flush();
     /// The run is over, and this is what Redis has. `quiet`: nothing is left to happen.
-    void at_rest(const fakes::redis::Keyspace& redis, bool quiet);
+    void at_rest(const fakes::redis::Keyspace& redis, bool quiet, std::size_t handlers_in_flight = 0);
 
     void on_event(const fakes::Event& event, Time now) override;
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
@@ -265,6 +268,8 @@ private:
     void on_cancel_heard(const fakes::Event& event);
     void on_dispatch(const fakes::Event& event, Time now);
     void on_result_received(const fakes::Event& event);
+    void follow_result_reader(const fakes::Event& event);
+    void on_result_list(const fakes::Event& event);
     void on_operation(const fakes::Event& event);
     void on_request(const fakes::Event& event);
     void on_submission_settled(const fakes::Event& event);
@@ -341,6 +346,7 @@ private:
     LateDeliveries late_deliveries_;
     LetterSums letter_sums_;
     bool letter_index_lost_ = false;
+    ResultReaders result_readers_;
     std::uint64_t max_payload_ = 1'048'576;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names
     struct Page {

@@ -170,7 +170,10 @@ void Model::on_success_said(const Event& event) {
 /// What the power cut took, and what no other server of NATS had.
 void Model::forget_in_nats(const Event& fault) {
     const bool power_cut = fault.name == "nats.power_cut";
-    const bool leader_lost = fault.name == "nats.new_leader" && fault.from == "begin" && !leader_noted_;
+    const bool new_leader = fault.name == "nats.new_leader" && fault.from == "begin";
+    const bool leader_lost = new_leader && !leader_noted_;
+    if (new_leader) result_readers_.leader_changed();
+    if (power_cut && fault.from != "end") result_readers_.power_cut();
     if (!power_cut && !leader_lost) return;
     if (power_cut) {
         runs_.cut_off(upcoming());
@@ -204,7 +207,7 @@ void Model::on_output_question(const Event& event) {
         note_marks(event, job, job.marks.foreign_of(question));
 }
 
-void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet) {
+void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet, std::size_t handlers_in_flight) {
     flush();
     if (quiet) listener_.on_time(Time::max());
     for (const Job& job : jobs_) {
@@ -223,6 +226,7 @@ void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet) {
     AllAtRest& fact = note(AllAtRest{}, {}, nullptr, clock_.present());
     fact.redis = &redis;
     fact.quiet = quiet;
+    fact.handlers_in_flight = handlers_in_flight;
     flush();
 }
 

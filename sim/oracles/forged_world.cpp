@@ -13,7 +13,6 @@
 #include "engine/wire/validation.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/snapshot_text.h"
-#include "sim/oracles/heard_results.h"
 #include "sim/oracles/letter_facts.h"
 #include "sim/model/request_facts.h"
 
@@ -444,7 +443,7 @@ void ForgedWorld::read_result(const std::string& job, bool heard) {
     const cap::BusPacket packet = result_packet(job, cap::JOB_STATUS_SUCCEEDED);
     tell_of_result(EventKind::deliver, When::applied, kReader, kReaderDurable, job, packet);
     if (heard) {
-        const std::string list = heard_key(job);
+        const std::string list = read_results_key(job);
         script(kReader, {}, list, {}, ":1\r\n",
                [&] { keys_.list_insert(at<fakes::redis::List>(list), 0, "JOB_STATUS_SUCCEEDED w"); });
         set_text(kReader, fmt::format("cordum:bus:processed:CORDUM_SYS:{}:{}", stream_sequence_, kReaderDurable), "1");

@@ -10,7 +10,6 @@
 #include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/records_true.h"
-#include "sim/oracles/result_heard.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
@@ -172,7 +171,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::data_ttl)}},
         {.name = "result_heard",
          .help = "every service that reads results hears each of them, and none silences another",
-         .make = alone<ResultHeard>},
+         .rules = rules::result_heard},
         {.name = "stored_result_wins",
          .help = "no job times out while a result that the stream had before may be unheard, or waits for one too long",
          .rules = rules::stored_result_wins,

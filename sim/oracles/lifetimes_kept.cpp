@@ -8,7 +8,6 @@
 
 #include "fakes/redis/keyspace_events.h"
 #include "sim/model/job_keys.h"
-#include "sim/oracles/heard_results.h"
 #include "sim/model/run_document.h"
 #include "sim/scenario/topology.h"
 
@@ -159,7 +158,7 @@ void LifetimesKept::settle() {
 
 void LifetimesKept::judge(const Written& key) {
     const Lifetime* life = key.life;
-    if (key.key.starts_with(kHeardPrefix))
+    if (key.key.starts_with(kReadResultsPrefix))
         return;  // of a service that stands beside the schedulers in simulated clusters only
     exercise();
     if (life == nullptr) {

@@ -27,6 +27,7 @@ void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);
 void policy_marks_own(Rules& rules, const engine::Tunables& tunables);
 void quarantine_final(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
+void result_heard(Rules& rules, const engine::Tunables& tunables);
 void result_kept(Rules& rules, const engine::Tunables& tunables);
 void run_cancel_told(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);

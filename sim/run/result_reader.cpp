@@ -6,7 +6,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
-#include "sim/oracles/heard_results.h"
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim {
 
@@ -46,7 +46,7 @@ engine::Task<tl::expected<void, std::string>> ResultReader::start() {
 engine::Task<engine::Disposition> ResultReader::handle(cap::BusPacket packet, engine::Origin) {
     if (!packet.has_job_result()) co_return engine::Disposition::done();
     const cap::JobResult& result = packet.job_result();
-    engine::RedisCommand keep{"RPUSH", heard_key(result.job_id()),
+    engine::RedisCommand keep{"RPUSH", read_results_key(result.job_id()),
                               fmt::format("{} {}", cap::JobStatus_Name(result.status()), result.worker_id())};
     const auto kept = co_await context_.ports.redis.command(
         std::move(keep), context_.ports.clock.in(context_.tunables.store_op_timeout));
