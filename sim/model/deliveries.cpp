@@ -2,11 +2,22 @@
 
 #include <algorithm>
 
+#include "sim/model/job_keys.h"
+
 namespace lockstep::sim {
 
 MessageLife Deliveries::life_of(const fakes::Event& event) const {
     const auto found = unusual_.find({streams_.find(event.stream), event.sequence});
     return found == unusual_.end() ? MessageLife{} : found->second;
+}
+
+std::vector<Unanswered::Delivery> Deliveries::of_schedulers(fakes::NodeId node, Time since) const {
+    std::vector<Unanswered::Delivery> found;
+    const auto known = nodes_.find(node);
+    if (known == nodes_.end()) return found;
+    for (const auto& [message, delivery] : known->second.deliveries)
+        if (delivery.is_schedulers && delivery.since.at > since) found.push_back(delivery);
+    return found;
 }
 
 void Deliveries::stored(const fakes::Event& event) {
@@ -18,23 +29,24 @@ void Deliveries::stored(const fakes::Event& event) {
         unusual_.erase(place);
 }
 
-void Deliveries::delivered(const fakes::Event& event, EventNumber present) {
+void Deliveries::delivered(const fakes::Event& event, const Job* job, Since now) {
     const std::uint64_t bytes = event.payload.size();
     Unanswered& node = nodes_[event.node];
-    node.deliveries.emplace(message_of(event), bytes);
+    node.deliveries.emplace(message_of(event), Unanswered::Delivery{bytes, event.sequence, job, now,
+                                                                    event.name.starts_with(kSchedulersDurables)});
     node.bytes += bytes;
     largest_ = std::max(largest_, bytes);
     if (event.packet != nullptr && event.number <= 1) return;
     MessageLife& life = unusual_[{streams_.number_of(event.stream), event.sequence}];
     life.deliveries = std::max(life.deliveries, event.number);
-    if (event.packet == nullptr) life.garbled = present;
+    if (event.packet == nullptr) life.garbled = now.event;
 }
 
 void Deliveries::answered(const fakes::Event& event) {
     Unanswered& node = nodes_[event.node];
     const auto found = node.deliveries.find(message_of(event));
     if (found == node.deliveries.end()) return;
-    node.bytes -= found->second;
+    node.bytes -= found->second.bytes;
     node.deliveries.erase(found);
 }
 

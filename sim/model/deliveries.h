@@ -5,16 +5,26 @@
 #include <map>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "fakes/event.h"
 #include "sim/model/names.h"
 
 namespace lockstep::sim {
 
+struct Job;
+
 /// Of one node, until it answers or goes down. What was handed to it twice counts twice.
 struct Unanswered {
     using Message = std::tuple<NameNumbers::Number, NameNumbers::Number, std::uint64_t>;  // stream, durable, sequence
-    std::multimap<Message, std::uint64_t> deliveries;                                     // bytes of each
+    struct Delivery {
+        std::uint64_t bytes = 0;
+        std::uint64_t sequence = 0;
+        const Job* job = nullptr;
+        Since since;
+        bool is_schedulers = false;  // by a durable of the schedulers
+    };
+    std::multimap<Message, Delivery> deliveries;
     std::uint64_t bytes = 0;
 };
 
@@ -33,8 +43,11 @@ public:
     /// Bytes of the largest message that was delivered so far.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
 
+    /// By durables of the schedulers, and not answered: those that came later than then.
+    [[nodiscard]] std::vector<Unanswered::Delivery> of_schedulers(fakes::NodeId node, Time since) const;
+
     void stored(const fakes::Event& event);
-    void delivered(const fakes::Event& event, EventNumber present);
+    void delivered(const fakes::Event& event, const Job* job, Since now);
     void answered(const fakes::Event& event);
     void node_down(fakes::NodeId node) { nodes_.erase(node); }
 

@@ -15,6 +15,7 @@
 #include "sim/model/deliveries.h"
 #include "sim/model/job.h"
 #include "sim/model/late_deliveries.h"
+#include "sim/model/lock_grants.h"
 #include "sim/model/replica.h"
 #include "sim/model/result_readers.h"
 #include "sim/model/run_turns.h"
@@ -183,6 +184,30 @@ struct LockTouched : Observed {
     EventNumber job_lock = 0;  // when the holder of the lock of this job changed last; 0: it is another lock
 };
 
+/// A lock of any kind was taken or renewed. `key` is valid during the run, and so below.
+struct LockGranted : Observed {
+    std::string_view key;
+    std::int64_t expires_at = 0;
+};
+
+/// A lock was released or expired that was to be released. `node`: the replica that has asked for that.
+struct LockFreed : Observed {
+    std::string_view key;
+    ReleaseAsked asked;
+};
+
+/// A node has gone down that was asked to stop, and that nothing else has disturbed since.
+struct Stopped : Observed {
+    struct HeldLock {
+        std::string_view key;
+        EventNumber since = 0;
+    };
+    Time asked{};
+    bool redis_answered = false;                   // each call of it since
+    std::vector<Unanswered::Delivery> unanswered;  // of schedulers' durables
+    std::vector<HeldLock> locks;                   // of jobs and runs, which it knew to be its own
+};
+
 /// A replica whose lock on the job ran out does something about the job.
 struct LockOutlived : Observed {};
 
@@ -341,13 +366,14 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact = std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread,
-                          DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
-                          ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
-                          MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold,
-                          SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver,
-                          TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
-                          TurnedAway, StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest,
-                          RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten, SumPublished, ResultAcknowledged, ResultRead>;
+using Fact =
+    std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted,
+                 Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched,
+                 LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
+                 OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
+                 StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
+                 ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
+                 SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten,
+                 SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped>;
 
 }  // namespace lockstep::sim

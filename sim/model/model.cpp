@@ -275,8 +275,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
-        if (is_schedulers_results(mark->durable))
-            processed_results_.insert_or_assign(mark->sequence, clock_.present());
+        if (is_schedulers_results(mark->durable)) processed_results_.insert_or_assign(mark->sequence, clock_.present());
         // A fault writes as no client: the mark then names no content any more.
         if (result_readers_.any()) client.valid() ? result_readers_.marked(*mark) : result_readers_.unmarked(*mark);
     }
@@ -286,6 +285,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         write_run(client, run, after);
         return flush_unless_in_command();
     }
+    if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
     if (is_redacted_output(key)) redacted_outputs_.emplace(key);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
     if (key == kSettingsKey) {
@@ -528,7 +528,10 @@ void Model::on_event(const Event& event, Time now) {
             meet_end(event);
             break;
         case EventKind::max_deliveries: on_exhausted(event); break;
-        case EventKind::paused: disturbed_ = true; [[fallthrough]];
+        case EventKind::paused:
+            disturbed_ = true;
+            disturb_stop(event.node);
+            [[fallthrough]];
         case EventKind::resumed:
             lose_reach(event.node);
             if (event.node.valid()) replica(event.node).is_paused = event.kind == EventKind::paused;
@@ -542,20 +545,27 @@ void Model::on_event(const Event& event, Time now) {
             tick_locks_.connection_ended(event.peer);
             lose_reach(event.node);
             lose_reach(event.peer);
-            for (const fakes::NodeId node : {event.node, event.peer})
+            for (const fakes::NodeId node : {event.node, event.peer}) {
+                disturb_stop(node);
                 if (node.valid()) replica(node).start.is_disturbed = true;
+            }
             lose_workers_of(event.node);
             if (event.kind == EventKind::connection_broken) lose_workers_of(event.peer);
             if (event.kind == EventKind::connection_broken && event.peer == Topology::kNats)
                 tick_calls_[event.node].bus_broken = now;
             break;
-        case EventKind::fault: on_fault(event); break;
+        case EventKind::fault: on_fault(event, now); break;
         default: break;
     }
     flush_unless_in_command();
 }
 
-void Model::on_fault(const Event& event) {
+void Model::on_fault(const Event& event, Time now) {
+    // A stop ends when the node may start again: by then it is down.
+    if (event.name != "stop")
+        disturb_stop(event.node);
+    else if (event.from == "begin" && at(event.node).serves && !at(event.node).stop)
+        replica(event.node).stop = {now, !weather_.clear_at(event.node, now)};
     disturbed_ |= event.name != "config.update";
     forget_in_nats(event);
     clocks_jumped_ |= event.name.starts_with("clock");
@@ -574,6 +584,7 @@ void Model::on_redis(const Event& event, Time now) {
     if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
     if (result_readers_.any()) on_result_list(event);
+    lock_grants_.called(event, {clock_.present(), now});
     if (event.when == When::answered) {
         follow_reach(event, now);
         return on_reply(event, now);
@@ -770,8 +781,9 @@ void Model::on_result_list(const Event& event) {
 }
 
 void Model::on_delivery(const Event& event) {
-    deliveries_.delivered(event, clock_.present());
-    Delivered& fact = note(Delivered{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
+    const Job* about = event.job.empty() ? nullptr : &job_of(event);
+    deliveries_.delivered(event, about, {clock_.present(), clock_.told_at()});
+    Delivered& fact = note(Delivered{}, event.node, about, clock_.present());
     fact.unanswered = &deliveries_.of(event.node);
     fact.bytes = event.payload.size();
     fact.message = deliveries_.life_of(event);
@@ -793,7 +805,9 @@ void Model::on_answer(const Event& event) {
 }
 
 void Model::on_node_down(fakes::NodeId node) {
+    if (node.valid()) note_stopped(node);
     deliveries_.node_down(node);
+    lock_grants_.node_down(node);
     result_readers_.node_down(node);
     for (Job& job : jobs_) {
         std::erase_if(job.commits, [node](const Commit& one) { return one.replica == node; });
@@ -811,6 +825,8 @@ void Model::on_node_down(fakes::NodeId node) {
     down.ticks = down.is_paused = false;
     down.reached = {};
     down.start = {};
+    down.serves = false;
+    down.stop.reset();
 }
 
 }  // namespace lockstep::sim

@@ -22,6 +22,7 @@
 #include "fakes/redis/observer.h"
 #include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
+#include "sim/model/lock_grants.h"
 #include "sim/model/names.h"
 #include "sim/model/outages.h"
 #include "sim/model/replica.h"
@@ -141,6 +142,9 @@ public:
         return outputs_unrecorded_ > 0 || late_deliveries_.any_is_last() || result_readers_.open() > 0 ||
                letter_sums_.is_one_to_come(clock_.told_at());
     }
+    [[nodiscard]] const LockGrants& lock_grants() const { return lock_grants_; }
+    /// When Redis last gave it no reply to a call.
+    [[nodiscard]] Time redis_unanswered(fakes::NodeId node) const { return at(node).redis_unanswered; }
     [[nodiscard]] const ResultReaders& result_readers() const { return result_readers_; }
     [[nodiscard]] const LetterSums& letter_sums() const { return letter_sums_; }
     /// An index of dead letters was lost, or Redis was restored: it may list fewer than there are.
@@ -237,7 +241,7 @@ private:
 
     void on_redis(const fakes::Event& event, Time now);
     void on_reply(const fakes::Event& event, Time now);
-    void on_fault(const fakes::Event& event);
+    void on_fault(const fakes::Event& event, Time now);
     void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
     void on_page();
     void write_run(fakes::NodeId client, std::string_view name, std::string_view document);
@@ -251,6 +255,9 @@ private:
     void follow_record_call(const fakes::Event& event, Time now);
     void on_lock(const fakes::Event& event, Time now);
     void on_lock_touched(const fakes::Event& event);
+    void follow_grant(const fakes::Event& event, Since now);
+    void disturb_stop(fakes::NodeId node);
+    void note_stopped(fakes::NodeId node);
     void on_publish(const fakes::Event& event, Time now);
     void look_at_request(Sent& fact, const cap::JobRequest& request);
     void on_sign_of_life(const fakes::Event& event, Time now);
@@ -346,6 +353,7 @@ private:
     LateDeliveries late_deliveries_;
     LetterSums letter_sums_;
     bool letter_index_lost_ = false;
+    LockGrants lock_grants_;
     ResultReaders result_readers_;
     std::uint64_t max_payload_ = 1'048'576;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names

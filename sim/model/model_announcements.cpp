@@ -47,6 +47,7 @@ bool is_cancel(const Event& event) {
 void Model::on_announcement(const Event& event, Time now) {
     note_cancel(event);
     if (event.when != When::before) return;
+    if (event.subject == wire::kSubjectHandshake && event.node.valid()) replica(event.node).serves = true;
     Job* named = is_cancel(event) ? known_job(event.packet->job_cancel().job_id()) : nullptr;
     if (named != nullptr) named->cancel_said = clock_.present();
     if (named != nullptr && named->calling_off.is_known()) {

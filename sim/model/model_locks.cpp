@@ -26,6 +26,7 @@ void Model::on_lock(const Event& event, Time now) {
     const bool released = event.kind == EventKind::lock_released;
     const bool expired = event.kind == EventKind::lock_expired;
     const Since since{clock_.present(), now};
+    follow_grant(event, since);
     if (!taken && !expired && event.node.valid() && event.peer.valid()) on_lock_touched(event);
     if (TickLock* lock = tick_locks_.find(event.key)) tick_locks_.on_lock(*lock, event, since);
     if (expired && is_run_lock(event.key))
@@ -70,6 +71,38 @@ void Model::on_lock_touched(const Event& event) {
     const bool names_it = std::ranges::find(command_, event.name) != command_.end();
     fact.use = command_.empty() ? LockUse::unseen : names_it ? LockUse::present_token : LockUse::no_token;
     if (job != nullptr) fact.job_lock = job->lock.changed;
+}
+
+void Model::follow_grant(const Event& event, Since now) {
+    if (event.key.empty()) return;  // only tests leave it out
+    const Job* job = event.job.empty() ? nullptr : &job_of(event);
+    const auto [key, asked] = lock_grants_.changed(event, now);
+    if (asked.by.valid()) {
+        LockFreed& fact = note(LockFreed{}, asked.by, job, clock_.present());
+        fact.key = key;
+        fact.asked = asked;
+    } else if (event.kind == EventKind::lock_acquired || event.kind == EventKind::lock_renewed) {
+        LockGranted& fact = note(LockGranted{}, event.node, job, clock_.present());
+        fact.key = key;
+        fact.expires_at = event.number;
+    }
+}
+
+void Model::disturb_stop(fakes::NodeId node) {
+    if (node.valid() && at(node).stop) replica(node).stop->is_disturbed = true;
+}
+
+void Model::note_stopped(fakes::NodeId node) {
+    const std::optional<StopAsked>& stop = at(node).stop;
+    if (!stop || stop->is_disturbed) return;
+    Stopped& fact = note(Stopped{}, node, nullptr, clock_.present());
+    fact.asked = stop->at;
+    fact.redis_answered = at(node).redis_unanswered < stop->at;
+    // NATS gives the number of a message that it has lost to another one, to which the answer would go.
+    fact.unanswered = deliveries_.of_schedulers(node, outages_.power_cut());
+    for (const LockGrant& lock : lock_grants_.all())
+        if (lock.holder == node && lock.is_confirmed && is_released(lock.key))
+            fact.locks.push_back({lock.key, lock.changed});
 }
 
 void Model::on_tick_call(TickLock& lock, const Event& event, Time now) {

@@ -81,6 +81,7 @@ void Model::on_snapshot_lock(const Event& event, Since since) {
 void Model::follow_reach(const Event& answered, Time now) {
     if (!answered.node.valid()) return;
     Replica& caller = replica(answered.node);
+    if (answered.outcome != fakes::EventOutcome::applied) caller.redis_unanswered = now;
     const bool refused = answered.payload.starts_with('-') && !answered.payload.starts_with("-NOSCRIPT");
     if (refused || answered.outcome != fakes::EventOutcome::applied) {
         caller.reached = {};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/model/job.h"
+#include "sim/model/weather.h"
 
 namespace lockstep::sim {
 
@@ -23,6 +24,12 @@ struct ReplicaStart {
     EventNumber look_failed = 0;  // its latest try to read the snapshot that failed; 0: none did
 };
 
+/// A node that serves was asked to stop.
+struct StopAsked {
+    Time at{};
+    bool is_disturbed = false;  // then, or since
+};
+
 struct Replica {
     SnapshotWriter now;
     SnapshotWriter before;  // as it was when it last went down after it had taken the lock
@@ -35,6 +42,9 @@ struct Replica {
     bool ticks = false;
     bool is_paused = false;
     ReplicaStart start;
+    bool serves = false;  // it has announced itself since it came up
+    std::optional<StopAsked> stop;
+    Time redis_unanswered = kBeforeAll;  // when Redis last gave it no reply
 
     /// A process that has not taken the lock since its start has not written either: a write that takes effect is of its life before.
     [[nodiscard]] const SnapshotWriter& writer() const {

@@ -67,8 +67,8 @@ std::optional<ResultReaders::Acknowledged> ResultReaders::acknowledged(const fak
     const auto delivery = in_flight_.find(place_of(event));
     const bool needs_mark = delivery != in_flight_.end() && !delivery->second.is_excused;
     requeued(event);
-    return Acknowledged{event.sequence, consumers_.name_of(consumer), result.stored,
-                        reading->read,  by_others_before,             needs_mark && !reading->is_marked};
+    return Acknowledged{event.sequence,   consumers_.name_of(consumer),     result.stored, reading->read,
+                        by_others_before, needs_mark && !reading->is_marked};
 }
 
 void ResultReaders::requeued(const fakes::Event& event) {
@@ -159,9 +159,8 @@ void ResultReaders::restored(const fakes::redis::Keyspace& now) {
     // A mark of a result that was not read is that of an earlier message with its number.
     for (auto& [sequence, result] : results_)
         for (Reading& reading : result.readings)
-            reading.is_marked =
-                reading.read != 0 &&
-                now.find(fmt::format("{}{}:{}", kMarkPrefix, sequence, name_of(reading.consumer))) != nullptr;
+            reading.is_marked = reading.read != 0 && now.find(fmt::format("{}{}:{}", kMarkPrefix, sequence,
+                                                                          name_of(reading.consumer))) != nullptr;
     for (auto& [place, delivery] : in_flight_) delivery.is_excused = true;
 }
 

@@ -7,7 +7,6 @@
 #include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_starvation.h"
-#include "sim/oracles/nothing_leaks.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/records_true.h"
 #include "sim/oracles/retry_bounds.h"
@@ -131,7 +130,7 @@ std::vector<Invariant> make_table() {
          .excused_where_lost = kExcusedByRedis},
         {.name = "nothing_leaks",
          .help = "at rest no lock, in-flight key, renewal or timer outlives its time to live",
-         .make = by_tunables<NothingLeaks>,
+         .rules = rules::nothing_leaks,
          .reads = {most(&T::job_lock_ttl), most(&T::run_lock_ttl), most(&T::saga_lock_ttl),
                    most(&T::saga_rollback_timeout)}},
         {.name = "snapshot_whole",

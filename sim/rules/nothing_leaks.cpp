@@ -1,0 +1,121 @@
+// At rest no lock, in-flight mark or handler is left beyond its time. Before that is judged the run goes on for longer than the lock of a
+// job lives: one that was taken earlier and is still there has been renewed for no reason. (A scan that another one has settled already
+// may take the lock of its job at any time.)
+//
+// 1. A lock of any kind is never granted without an end, since its holder may die at any time. That of a rollback is gone once the longest
+//    rollback and its time to live are over.
+// 2. The lock of a job or a run whose holder has asked for its release is gone soon, whatever became of the first try: some seconds after
+//    the last disturbance, as long as the replica lives. So is one that was taken by a call to which its replica has no reply: it releases
+//    what may be its own.
+// 3. A replica that was asked to stop, and has, leaves neither behind: it has answered every delivery, with a nak where it was not done, and
+//    has released the locks that it knew to be its own (engine/delivery-semantics.md, "How a job can still run twice, or end unsent").
+//    What excuses it: that it was frozen, cut off or killed after all, and for locks, that Redis did not reply to it meanwhile.
+#include <algorithm>
+
+#include "sim/model/job_keys.h"
+#include "sim/rules/rules.h"
+
+namespace lockstep::sim::rules {
+
+namespace {
+
+using engine::Duration;
+using engine::to_millis;
+
+constexpr std::string_view kInFlightMarks = "cordum:bus:inflight:";
+/// From when its holder has asked for the release, or from the end of what was broken then: pauses between tries grow to a
+/// second, and one try may wait for its reply.
+constexpr Duration kReleaseMax = std::chrono::seconds{10};
+
+constexpr bool is_of_rollback(std::string_view lock) {
+    return lock.starts_with("lockstep:saga:lock:") || (lock.starts_with("saga:") && lock.ends_with(":lock"));
+}
+
+const Job* job_of_lock(const Model& model, std::string_view lock) {
+    return is_job_lock(lock) ? model.find(lock.substr(kJobLockPrefix.size())) : nullptr;
+}
+
+void has_an_end(const LockGranted& lock, const Model&, Verdict& verdict) {
+    verdict.require(lock.expires_at != fakes::redis::kNever, lock.event, "{} is granted for ever", lock.key);
+}
+
+/// Nothing kept its replica from releasing it.
+bool could_be_released(const LockFreed& lock, const Model& model, Time since) {
+    if (lock.at - model.redis_unanswered(lock.node) <= kReleaseMax || lock.at - since <= kReleaseMax) return false;
+    const Weather& weather = model.weather();
+    return lock.asked.is_unconfirmed ? weather.clear_for(lock.node, lock.at - kReleaseMax) : !weather.has_fault();
+}
+
+void is_released_soon(const LockFreed& lock, const Model& model, Verdict& verdict) {
+    const Time asked = lock.asked.since.at;
+    const Time could_be = std::max(asked, model.weather().settled_since());
+    verdict.require(
+        !could_be_released(lock, model, lock.asked.is_unconfirmed ? asked : could_be), lock.asked.since.event,
+        "its holder asked for the release of {}, or had no reply that it holds it, and it was held from {} ms on until "
+        "{} ms all the same",
+        lock.key, to_millis(could_be.time_since_epoch()), to_millis(lock.at.time_since_epoch()));
+}
+
+void leaves_nothing_behind(const Stopped& stopped, const Model& model, Verdict& verdict) {
+    verdict.exercised();
+    for (const Unanswered::Delivery& delivery : stopped.unanswered) {
+        verdict.about(delivery.job);
+        verdict.require(false, delivery.since.event,
+                        "it has stopped as it was asked to, and has not answered message {}, which it was delivered",
+                        delivery.sequence);
+    }
+    if (!stopped.redis_answered || !model.weather().clear_but_slow_for({}, stopped.asked)) return;
+    for (const Stopped::HeldLock& lock : stopped.locks) {
+        verdict.about(job_of_lock(model, lock.key));
+        verdict.require(false, lock.since, "it has stopped as it was asked to, and has not released {}", lock.key);
+    }
+}
+
+/// Locks of periodic loops are kept for ever, and that of the snapshot is taken all the time: only these kinds are released.
+void is_not_held(const AllAtRest& end, const LockGrant& lock, const Model& model, Verdict& verdict,
+                 const engine::Tunables& tunables) {
+    static constexpr std::string_view kStillHeld =
+        "all has been quiet for longer than a lock lives, and {} is still held";
+    const Duration held = end.at - lock.taken.at;
+    // Clocks of a cluster may go a tenth slower than they should.
+    const auto with_drift = [](Duration time) { return time + time / 8; };
+    const Duration longest_rollback = tunables.saga_rollback_timeout + tunables.saga_lock_ttl;
+    verdict.about(job_of_lock(model, lock.key));
+    verdict.require(!is_job_lock(lock.key) || held < tunables.job_lock_ttl, lock.changed, kStillHeld, lock.key);
+    verdict.require(!is_run_lock(lock.key) || held < with_drift(tunables.run_lock_ttl), lock.changed, kStillHeld,
+                    lock.key);
+    // A clock that was set back prolongs what it counts down.
+    verdict.require(!is_of_rollback(lock.key) || model.clocks_were_set() || held <= with_drift(longest_rollback),
+                    lock.changed, "{} was taken {} ms ago, and is still held", lock.key, to_millis(held));
+}
+
+void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
+    for (const std::string_view key : end.redis->keys()) {
+        const LockGrant* known = model.lock_grants().find(key);
+        const bool is_lock = known != nullptr || (key.starts_with("cordum:") && key.ends_with(":lock"));
+        verdict.about(nullptr);
+        verdict.require(
+            !(is_lock || key.starts_with(kInFlightMarks)) || end.redis->find(key)->expires_at != fakes::redis::kNever,
+            known == nullptr ? 0 : known->changed, "{} never expires", key);
+        if (end.quiet) is_not_held(end, known == nullptr ? LockGrant{.key = key} : *known, model, verdict, tunables);
+    }
+    // In a run that was cut off, a lock may still be released.
+    if (!end.quiet) return;
+    for (const LockGrant& lock : model.lock_grants().all()) verdict.exercised(lock.changed != 0);
+    verdict.about(nullptr);
+    verdict.require(end.handlers_in_flight == 0, 0, "all is quiet, and {} handlers are still at work",
+                    end.handlers_in_flight);
+}
+
+}  // namespace
+
+void nothing_leaks(Rules& rules, const engine::Tunables& tunables) {
+    rules.add(has_an_end);
+    rules.add(is_released_soon);
+    rules.add(leaves_nothing_behind);
+    rules.add([&tunables](const AllAtRest& end, const Model& model, Verdict& verdict) {
+        nothing_is_left(end, model, verdict, tunables);
+    });
+}
+
+}  // namespace lockstep::sim::rules
