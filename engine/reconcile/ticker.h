@@ -1,7 +1,7 @@
 // The lease of a loop that only one replica may run (redis-schema.md 5).
 //
-// It is never released, only kept: the holder renews it and ticks again at every interval, and when it dies another replica
-// takes over within two intervals. Released after a tick, it would let a second replica do the same work straight away.
+// It is kept from tick to tick: the holder renews it and ticks again at every interval, and when it dies another replica takes over
+// within two intervals. Released after a tick, it would let a second replica do the same work straight away.
 #pragma once
 
 #include <string>
@@ -27,6 +27,8 @@ public:
     [[nodiscard]] Task<bool> hold();
     /// The same in the middle of work, where it is cheap: asks only once a third of the lock's life has passed.
     [[nodiscard]] Task<bool> keep();
+    /// For a holder that cannot do the work: another replica may take the lock at once. Nothing where it is not held.
+    [[nodiscard]] Task<void> give_up() { return lease_.release(); }
     /// To be called after each tick.
     [[nodiscard]] Task<void> tick_over();
 

@@ -40,6 +40,21 @@ Task<void> Capacity::run() {
 
 Task<Duration> Capacity::tick() {
     if (replica_.stopping || !replica_.ports.bus.connection().connected) co_return kOthersLook;
+    const MonoTime now = replica_.ports.clock.monotonic();
+    const bool hears_workers = !replica_.registry.for_some({}, 1, now, [](const Worker&) { return true; }).empty();
+    if (hears_workers) {
+        asks_from_.reset();
+        co_return co_await look();
+    }
+    if (asks_from_ && now < *asks_from_) co_return kInterval;
+    // Jobs must end where no replica hears a worker, too: each looks now and then, and between looks one that hears some has the lock.
+    if (asks_from_) co_await look();
+    co_await ticker_.give_up();
+    asks_from_ = replica_.ports.clock.in(2 * kOthersLook);
+    co_return kInterval;
+}
+
+Task<Duration> Capacity::look() {
     const bool mine = co_await ticker_.keep();
     if (!mine) co_return kOthersLook;
     if (routed_by_ != replica_.routing) {

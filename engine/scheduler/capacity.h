@@ -4,10 +4,12 @@
 //    chooses the job, and it is woken as one that has a slot of its tenant.
 // 2. Once a second the holder of a lock looks after all that nothing has been told of: slots that heartbeats have freed, jobs that
 //    were woken and did not come, that have waited for too long, or whose queue no live worker fits; after a change of pools it has
-//    all of them routed anew. It needs a connection to NATS: without one it knows no workers.
+//    all of them routed anew. It needs a connection to NATS: without one it knows no workers. A replica that hears no worker, maybe
+//    since a connection that seems whole carries nothing, leaves the lock to replicas that hear some.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -33,8 +35,10 @@ public:
     void stop() { hand_ons_.cancel(); }
 
 private:
-    /// One look, as the holder of the lock. How long until the next one.
+    /// One look, where it is this replica's turn. How long until the next one.
     [[nodiscard]] Task<Duration> tick();
+    /// The same, where this replica gets or has the lock.
+    [[nodiscard]] Task<Duration> look();
     [[nodiscard]] Task<void> tend_queues(const CapacityLook& look);
     /// Hands the slots of some workers on that may have a free one, the ones after those of the last time.
     [[nodiscard]] Task<void> hand_on_some(std::set<std::string, std::less<>> pools);
@@ -44,6 +48,7 @@ private:
     Replica& replica_;
     Ticker ticker_;
     MonoTime since_;                                 // this replica hears heartbeats from then on
+    std::optional<MonoTime> asks_from_;              // it hears no worker, and leaves the lock to others until then
     std::int64_t skipped_ = 0;                       // queues before those of the next look
     WorkerId after_;                                 // whose slots were handed on last by a tick
     std::shared_ptr<const RoutingTable> routed_by_;  // for which every waiting job has been, or is being, routed

@@ -199,7 +199,8 @@ TEST_F(CapacityTest, AJobWhoseTurnRanOutWhileItWasTriedDoesNotWaitForItself) {
     bus.state.connected = false;  // no tick of this one
     result("j1", cap::JOB_STATUS_SUCCEEDED);
     EXPECT_EQ(state("j2"), "RUNNING");
-    EXPECT_EQ(commits, 1) << "that it runs, after the one that sends it; it has not gone back into its queue in between";
+    EXPECT_EQ(commits, 1)
+        << "that it runs, after the one that sends it; it has not gone back into its queue in between";
     EXPECT_EQ(*run({"EXISTS", kWaiting, "lockstep:capacity:turns:1;7:default."}).integer(), 0);
 }
 
@@ -347,6 +348,26 @@ TEST_F(CapacityTest, JobsWaitForAWorkerThatIsAwayAndEndOnlyAfterTheTimeOfAllTrie
     loop.run_for(25min);
     EXPECT_EQ(state("j3"), "FAILED");
     EXPECT_EQ(dead_letter_code("j3"), "no_workers");
+}
+
+// Its connection may seem whole and carry nothing, while another replica hears the worker.
+TEST_F(CapacityTest, AReplicaThatHearsNoWorkerLeavesTheWaitingJobsToOneThatHearsSome) {
+    static constexpr const char* kLock = "lockstep:capacity:tick";
+    tunables.worker_ttl = 30s;
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    loop.run_for(1s);
+    EXPECT_EQ(*run({"EXISTS", kLock}).integer(), 1);
+    loop.run_for(33s);
+    EXPECT_EQ(run({"SET", kLock, "another's", "NX"}).text(), "OK") << "it was given up";
+    loop.run_for(30min);
+    EXPECT_EQ(state("j2"), "PENDING");
+    run({"DEL", kLock});
+    report(0);
+    loop.run_for(2s);
+    EXPECT_EQ(*run({"EXISTS", kLock}).integer(), 1) << "it hears one again";
+    EXPECT_EQ(state("j2"), "RUNNING");
 }
 
 TEST_F(CapacityTest, ATenantAtItsLimitLeavesTheOrderUntilOneOfItsOwnSlotsIsFree) {
