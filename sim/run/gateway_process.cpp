@@ -3,10 +3,17 @@
 #include <fmt/core.h>
 
 #include <stdexcept>
+#include <utility>
+
+#include "engine/store/keys.h"
+#include "engine/wire/subjects.h"
 
 namespace lockstep::sim {
 
 namespace {
+
+constexpr engine::Duration kReadsErrorsWithin = std::chrono::minutes{1};
+constexpr engine::Duration kCallTime = std::chrono::seconds{5};
 
 fakes::LoadItem item_of(const Load& load) {
     fakes::LoadItem item;
@@ -96,6 +103,27 @@ void OperatorProcess::start() {
 void OperatorProcess::change_settings(fakes::SettingsChange change) {
     changes_.push_back(std::move(change));
     if (life_) life_->more_changes.set();
+}
+
+void OperatorProcess::read_why(std::string_view a_start_failed) {
+    if (!life_ || a_start_failed.find("consumers adopt") == std::string_view::npos) return;
+    if (!std::exchange(life_->adopts, true)) life_->scope.spawn(adopt_durables());
+}
+
+engine::Task<void> OperatorProcess::adopt_durables() {
+    co_await node_.clock_port.sleep(kReadsErrorsWithin);
+    const auto deadline = [this] { return node_.clock_port.in(kCallTime); };
+    for (const std::string_view subject : {engine::wire::kSubjectSubmit, engine::wire::kSubjectResult}) {
+        const auto durable = co_await life_->nats.consumer_state(
+            std::string(engine::wire::kStreamSys), engine::wire::durable_name(engine::wire::kQueueScheduler, subject),
+            deadline());
+        if (!durable.applied() || !durable.value() || durable.value()->deployment.empty()) continue;
+        // What is not written is so after the next start that fails.
+        const auto written = co_await life_->settings_redis.command(
+            {"SET", std::string(engine::keys::kDeployment), durable.value()->deployment, "NX"}, deadline());
+        if (written.applied()) break;
+    }
+    life_->adopts = false;
 }
 
 engine::Task<void> OperatorProcess::make_changes() {

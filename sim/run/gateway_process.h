@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "fakes/gateway/gateway.h"
 #include "fakes/gateway/load_plan.h"
@@ -13,8 +14,8 @@
 #include "fakes/kernel/client.h"
 #include "fakes/nats/client.h"
 #include "fakes/redis/client.h"
-#include "sim/run/run_desk.h"
 #include "sim/run/replica_process.h"
+#include "sim/run/run_desk.h"
 #include "sim/scenario/scenario.h"
 
 namespace lockstep::sim {
@@ -74,6 +75,9 @@ public:
 
     /// Changes the settings of the schedulers: now, or when the node is up again. Changes are made in their order.
     void change_settings(fakes::SettingsChange change);
+    /// A replica cannot start, for this reason. An operator who is told to adopt its durables does so (engine/delivery-semantics.md, "Two
+    /// deployments on one NATS").
+    void read_why(std::string_view a_start_failed);
 
 private:
     struct Life {
@@ -85,11 +89,13 @@ private:
         fakes::SettingsEditor editor;
         fakes::Operator work;
         engine::Event more_changes;
+        bool adopts = false;
         engine::Scope scope;
         std::optional<RunDeskProcess> desk;  // where the load asks for something of workflows
     };
 
     [[nodiscard]] engine::Task<void> make_changes();
+    [[nodiscard]] engine::Task<void> adopt_durables();
 
     fakes::World& world_;
     Node& node_;

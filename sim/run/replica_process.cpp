@@ -7,7 +7,7 @@
 namespace lockstep::sim {
 
 ReplicaProcess::ReplicaProcess(fakes::World& world, Node& node, const Servers& servers, engine::SchedulerConfig config,
-                               Roles roles, engine::Metrics& metrics, engine::Log& log, std::function<void()> fails)
+                               Roles roles, engine::Metrics& metrics, engine::Log& log, Fails fails)
     : world_(world),
       node_(node),
       servers_(servers),
@@ -46,30 +46,30 @@ std::size_t ReplicaProcess::in_flight() const {
 
 engine::Task<void> ReplicaProcess::boot() {
     while (!life_->nats.connection().connected) co_await node_.clock_port.sleep(kConnectPoll);
-    bool boots = true;
-    if (roles_.scheduler) boots = co_await boot_scheduler();
-    if (boots && roles_.workflow) boots = co_await boot_workflows();
-    if (!boots) fails_();
+    std::string why_not;
+    if (roles_.scheduler) why_not = co_await boot_scheduler();
+    if (why_not.empty() && roles_.workflow) why_not = co_await boot_workflows();
+    if (!why_not.empty()) fails_(why_not);
 }
 
-engine::Task<bool> ReplicaProcess::boot_scheduler() {
+engine::Task<std::string> ReplicaProcess::boot_scheduler() {
     engine::SchedulerConfig config = config_;
     config.room = life_->room;
     life_->scheduler = std::make_unique<engine::Scheduler>(life_->ports, std::move(config));
     const auto started = co_await life_->scheduler->start();
     if (!started) log_.event(engine::LogLevel::error, "the scheduler cannot start", {{"error", started.error()}});
     life_->schedules = started.has_value();
-    co_return started.has_value();
+    co_return started ? std::string{} : started.error();
 }
 
-engine::Task<bool> ReplicaProcess::boot_workflows() {
+engine::Task<std::string> ReplicaProcess::boot_workflows() {
     life_->workflows = std::make_unique<engine::WorkflowEngine>(
         life_->ports,
         engine::WorkflowConfig{.tunables = config_.tunables, .mechanisms = config_.mechanisms, .room = life_->room});
     const auto started = co_await life_->workflows->start();
     if (!started) log_.event(engine::LogLevel::error, "the workflow engine cannot start", {{"error", started.error()}});
     life_->runs_workflows = started.has_value();
-    co_return started.has_value();
+    co_return started ? std::string{} : started.error();
 }
 
 void ReplicaProcess::stop(std::function<void()> ended) { life_->boot.spawn(drain(std::move(ended))); }

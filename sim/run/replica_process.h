@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "engine/runtime/scope.h"
 #include "engine/scheduler/scheduler.h"
@@ -40,11 +42,14 @@ struct Roles {
 
 class ReplicaProcess final : public Process {
 public:
+    /// What a process calls that cannot set itself up, with its error.
+    using Fails = std::function<void(std::string_view why)>;
+
     /// All arguments outlive the process. A workflow engine takes its tunables and mechanisms from the same configuration. `fails` ends
     /// the node's process with an error when the present step is over, as a daemon that cannot set itself up does, and has it started
     /// again.
     ReplicaProcess(fakes::World& world, Node& node, const Servers& servers, engine::SchedulerConfig config, Roles roles,
-                   engine::Metrics& metrics, engine::Log& log, std::function<void()> fails);
+                   engine::Metrics& metrics, engine::Log& log, Fails fails);
 
     void start() override;
     void crash() override { life_.reset(); }
@@ -74,9 +79,9 @@ private:
     };
 
     [[nodiscard]] engine::Task<void> boot();
-    /// False: it cannot.
-    [[nodiscard]] engine::Task<bool> boot_scheduler();
-    [[nodiscard]] engine::Task<bool> boot_workflows();
+    /// Why it cannot; empty: it has started.
+    [[nodiscard]] engine::Task<std::string> boot_scheduler();
+    [[nodiscard]] engine::Task<std::string> boot_workflows();
     [[nodiscard]] engine::Task<void> drain(std::function<void()> ended);
 
     fakes::World& world_;
@@ -86,7 +91,7 @@ private:
     const Roles roles_;
     engine::Metrics& metrics_;
     engine::Log& log_;
-    const std::function<void()> fails_;
+    const Fails fails_;
     std::unique_ptr<Life> life_;
 };
 

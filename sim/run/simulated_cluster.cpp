@@ -89,11 +89,6 @@ engine::Mechanisms mechanisms_of(const Scenario& scenario) {
     return mechanisms;
 }
 
-/// What a process calls that cannot set itself up.
-std::function<void()> failing(Simulation& simulation, fakes::NodeId node) {
-    return [&simulation, node] { simulation.lifecycle().fail(node, kSupervisorPause); };
-}
-
 }  // namespace
 
 SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scenario)
@@ -126,6 +121,13 @@ SimulatedCluster::SimulatedCluster(Simulation& simulation, const Scenario& scena
     simulation.fault_plan().set_controls(*this);
     simulation.trace().add_observer(*this);
     simulation.fault_plan().set_replica_lag(scenario.cluster.redis_replica_lag);
+}
+
+ReplicaProcess::Fails SimulatedCluster::failing(Simulation& simulation, fakes::NodeId node) {
+    return [this, &simulation, node](std::string_view why) {
+        operator_->read_why(why);
+        simulation.lifecycle().fail(node, kSupervisorPause);
+    };
 }
 
 void SimulatedCluster::build_schedulers(Simulation& simulation, const Scenario& scenario) {

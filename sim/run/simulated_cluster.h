@@ -61,6 +61,8 @@ public:
     void reconfigure(fakes::NodeId node, const faults::Restarting& fault) override;
 
 private:
+    /// What a replica calls that cannot set itself up: its supervisor starts it again, and the operator reads why.
+    [[nodiscard]] ReplicaProcess::Fails failing(Simulation& simulation, fakes::NodeId node);
     void build_schedulers(Simulation& simulation, const Scenario& scenario);
     void build_workflow_engines(Simulation& simulation, const Scenario& scenario);
     void build_result_readers(Simulation& simulation, const Scenario& scenario);
