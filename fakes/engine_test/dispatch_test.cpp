@@ -187,10 +187,20 @@ TEST_F(Dispatch, AResultOfTheJobEndsTheSearchForItsDispatch) {
     EXPECT_TRUE(locked("j1"));
     const Fate reported = result("j1", cap::JOB_STATUS_SUCCEEDED);
     loop.run_for(4s);
+    EXPECT_TRUE(reported->acked());
     EXPECT_EQ(log.times_reached("publish_reported_on"), 1);
     EXPECT_FALSE(locked("j1"));
     EXPECT_TRUE(result("j1", cap::JOB_STATUS_SUCCEEDED)->acked());
     EXPECT_EQ(state("j1"), "SUCCEEDED");
+    EXPECT_EQ(dispatches().size(), 1u);
+}
+
+TEST_F(Dispatch, NothingIsSentAgainWhileItCannotBeReadWhetherAResultHasCome) {
+    first_publish(lost(), false);
+    submit("j1");
+    reconnect();
+    on_command("HGET", "job:meta:", [] { return CallFault::unknown; });
+    loop.run_for(30s);
     EXPECT_EQ(dispatches().size(), 1u);
 }
 

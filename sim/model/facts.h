@@ -14,6 +14,7 @@
 
 #include "sim/model/deliveries.h"
 #include "sim/model/job.h"
+#include "sim/model/key_lives.h"
 #include "sim/model/late_deliveries.h"
 #include "sim/model/lock_grants.h"
 #include "sim/model/replica.h"
@@ -341,6 +342,11 @@ struct CalledOff : Observed {};
 /// A scheduler heard that a job is to be cancelled, which is known and has not ended.
 struct AskedToCancel : Observed {};
 
+/// A command of a scheduler has written keys.
+struct KeysWritten : Observed {
+    const KeyLives* lives = nullptr;
+};
+
 /// The run is over: told once of each job.
 struct AtRest : Observed {
     const fakes::redis::Keyspace* redis = nullptr;
@@ -374,6 +380,6 @@ using Fact =
                  StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
                  ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten,
-                 SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped>;
+                 SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten>;
 
 }  // namespace lockstep::sim

@@ -17,6 +17,7 @@ namespace lockstep::sim {
 inline constexpr std::string_view kJobHashPrefix = "job:meta:";
 inline constexpr std::string_view kJobStatePrefix = "job:state:";
 inline constexpr std::string_view kRequestPrefix = "job:req:";
+inline constexpr std::string_view kResultPointerPrefix = "job:result_ptr:";
 inline constexpr std::string_view kLetterPrefix = "dlq:entry:";
 /// Dead letters, by when they were written; those of bytes that are no packet have an index of their own.
 inline constexpr std::string_view kLetterIndex = "dlq:index";

@@ -51,7 +51,8 @@ std::string_view text_or_nothing(const std::string* text) { return text == nullp
 // Names --------------------------------------------------------------------------------------------------------------------
 
 Job& Model::job(std::string_view name) {
-    const NameNumbers::Number number = job_names_.number_of(name);
+    // The key of a record may end where the name should begin; blanks alone name no job either.
+    const NameNumbers::Number number = job_names_.number_of(name.empty() ? " " : name);
     if (number > jobs_.size()) {
         Job& made = jobs_.emplace_back();
         made.number = number;
@@ -93,7 +94,10 @@ void Model::flush() {
 void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     if (!words.empty()) redis_ms_ = now_ms;
     note_run_change(client, run_turns_.command(client, words, clock_.present()));
+    if (!key_lives_.written().empty())
+        note(KeysWritten{}, key_lives_.writer(), nullptr, clock_.present()).lives = &key_lives_;
     if (!facts_.empty()) flush();
+    key_lives_.begin(!words.empty() && is_scheduler(client) ? client : fakes::NodeId{}, now_ms);
     in_command_ = !words.empty();
     command_ = words;
     moved_ = nullptr;
@@ -184,6 +188,7 @@ void Model::look_whether_out(Job& job, EventNumber event) {
 
 void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                      std::string_view after) {
+    key_lives_.field_set(client, key, field, before, after);
     leader_noted_ |= key == kLeaderNote;
     if (is_run_outbox(key)) {
         ask_for_step(client, field, after);
@@ -267,7 +272,8 @@ void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view f
 }
 
 void Model::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
-                       std::int64_t, std::int64_t expires_at) {
+                       std::int64_t expires_before, std::int64_t expires_at) {
+    key_lives_.text_set(client, key, after, expires_before, expires_at);
     // A job is given up whose request is found and cannot be read.
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
@@ -320,6 +326,7 @@ void Model::set_time_limits(std::string_view document) {
 }
 
 void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
+    key_lives_.element_set(client, key);
     note_timeline(client, key, value);
     flush_unless_in_command();
     cap::JobRequest recorded;
@@ -330,6 +337,7 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
 }
 
 void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double after) {
+    key_lives_.element_set(client, key);
     // A job that is queued for a slot found none free.
     if (is_line(key)) {
         Job& waiting = job(member);
@@ -347,6 +355,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
 
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
                         std::int64_t) {
+    key_lives_.removed(key);
     run_turns_.key_removed(key);
     if (key == kLeaderNote) leader_noted_ = false;
     if (result_readers_.any())
@@ -404,6 +413,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     snapshot_.lose(clock_.present());
     snapshot_.latest = {};
     snapshot_.lock_holder = {};
+    key_lives_.restored(now);
     tick_locks_.data_lost();
     run_turns_.data_lost();
     runs_.restored(now, upcoming());

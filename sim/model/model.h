@@ -22,6 +22,7 @@
 #include "fakes/redis/observer.h"
 #include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
+#include "sim/model/key_lives.h"
 #include "sim/model/lock_grants.h"
 #include "sim/model/names.h"
 #include "sim/model/outages.h"
@@ -31,6 +32,7 @@
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_calls.h"
 #include "sim/model/time_limits.h"
+#include "sim/model/tunables_in_force.h"
 #include "sim/model/weather.h"
 #include "sim/model/workflow_runs.h"
 #include "sim/world/trace.h"
@@ -178,6 +180,10 @@ public:
     [[nodiscard]] Weather& weather() { return weather_; }
     [[nodiscard]] const Weather& weather() const { return weather_; }
 
+    /// Of the schedulers. REQUIRES: set_tunables.
+    [[nodiscard]] const TunablesInForce& tunables() const { return *tunables_; }
+    /// They outlive the model.
+    void set_tunables(const TunablesInForce& tunables) { tunables_ = &tunables; }
     /// policy_answer_max_age, the most that any replica has.
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
     /// As all replicas have them; where theirs differ, no rule may go by how long a report is good.
@@ -207,6 +213,12 @@ public:
     void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
+    void set_added(fakes::NodeId client, std::string_view key, std::string_view /*member*/) override {
+        key_lives_.element_set(client, key);
+    }
+    void expiry_set(fakes::NodeId client, std::string_view key, std::int64_t before, std::int64_t after) override {
+        key_lives_.expiry_set(client, key, before, after);
+    }
     void key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) override;
     void losing(const fakes::redis::Keyspace& before) override { taken_back_.losing(before); }
@@ -342,6 +354,8 @@ private:
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::vector<Replica> replicas_;  // by node
     StoredSnapshot snapshot_;
+    KeyLives key_lives_;
+    const TunablesInForce* tunables_ = nullptr;
     LivenessTimes liveness_times_;
     Weather weather_;
     RequestReader requests_;

@@ -109,7 +109,7 @@ void Model::on_snapshot_call(const Event& event, Time now) {
     }
     reader.start.reads_snapshot = false;
     const Since since{clock_.present(), now};
-    for (const auto& [worker, named] : read_snapshot(event.payload).workers) {
+    for (const auto& [worker, named] : read_snapshot_reply(event.payload).workers) {
         Liveness& known = liveness_of(event.node, worker);
         known.named = since;
         known.reports.on_snapshot(named, clocks_jumped_ ? std::nullopt : written, since, liveness_times_);

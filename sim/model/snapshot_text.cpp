@@ -12,14 +12,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What stands between the outermost braces.
-std::string_view document_in(std::string_view text) {
-    const std::size_t begin = text.find('{');
-    const std::size_t end = text.rfind('}');
-    if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) return {};
-    return text.substr(begin, end - begin + 1);
-}
-
 /// A member of that type, or `otherwise`.
 template <class T>
 T member(const Json& object, const char* key, bool (Json::*fits)() const noexcept, T otherwise) {
@@ -84,16 +76,22 @@ SnapshotText read_document(std::string_view text) {
 
 }  // namespace
 
-const SnapshotText& read_snapshot(std::string_view text) {
-    // Several oracles read each that is written, one after the other.
-    static thread_local std::string last;
+const SnapshotText& read_snapshot(std::string_view document) {
+    // Each is read once more by every replica that asks for it.
+    static thread_local std::optional<std::string> last;
     static thread_local SnapshotText snapshot;
-    const std::string_view document = document_in(text);
     if (document != last) {
         snapshot = read_document(document);
         last = document;
     }
     return snapshot;
+}
+
+const SnapshotText& read_snapshot_reply(std::string_view reply) {
+    const std::size_t begin = reply.find('{');
+    const std::size_t end = reply.rfind('}');
+    const bool has_document = begin != std::string_view::npos && end != std::string_view::npos && begin < end;
+    return read_snapshot(has_document ? reply.substr(begin, end - begin + 1) : std::string_view{});
 }
 
 std::optional<std::chrono::seconds> seconds_of(std::string_view time) {

@@ -33,8 +33,10 @@ struct SnapshotText {
     std::map<std::string, std::string, std::less<>> pool_of_topic;  // the first that serves it
 };
 
-/// From the document, or from the reply to a GET of it. Empty when it cannot be read. Valid until the next call of this thread.
-[[nodiscard]] const SnapshotText& read_snapshot(std::string_view text);
+/// Without workers when it cannot be read. Valid until the next call of this thread for one of these.
+[[nodiscard]] const SnapshotText& read_snapshot(std::string_view document);
+/// From the reply to a GET.
+[[nodiscard]] const SnapshotText& read_snapshot_reply(std::string_view reply);
 
 /// "2026-01-01T00:00:05Z" as seconds since the Unix epoch, and no other spelling.
 [[nodiscard]] std::optional<std::chrono::seconds> seconds_of(std::string_view time);

@@ -111,7 +111,7 @@ void ForgedWorld::command(NodeId client, std::string_view name, std::string_view
 }
 
 std::int64_t ForgedWorld::expiry_of(std::string_view key, std::string_view value) const {
-    const Lifetime* life = lifetimes_.of(key, value);
+    const spec::Lifetime* life = lifetimes_.of(key, value);
     return life == nullptr || life->for_ever ? fakes::redis::kNever : redis_now() + life->least;
 }
 

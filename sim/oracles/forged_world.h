@@ -15,9 +15,9 @@
 #include "engine/wire/fwd.h"
 #include "fakes/redis/keyspace_events.h"
 #include "sim/judge/judgement.h"
-#include "sim/oracles/documented_lifetimes.h"
 #include "sim/oracles/oracle.h"
 #include "sim/scenario/topology.h"
+#include "sim/spec/lifetimes.h"
 
 namespace lockstep::sim {
 
@@ -202,7 +202,7 @@ private:
 
     engine::Tunables tunables_;
     TunablesInForce settings_{tunables_};
-    DocumentedLifetimes lifetimes_{settings_};
+    spec::Lifetimes lifetimes_{settings_};
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_;
     Judgement judgement_{*this};

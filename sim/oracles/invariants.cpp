@@ -4,7 +4,6 @@
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/indexes_agree.h"
-#include "sim/oracles/lifetimes_kept.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/questions_true.h"
@@ -256,9 +255,7 @@ std::vector<Invariant> make_table() {
          .make = alone<QuestionsTrue>},
         {.name = "lifetimes_kept",
          .help = "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
-         .make = [](const Surroundings& run, const T&) -> MadeOracle {
-             return make_oracle<LifetimesKept>(run.judge, run.tunables);
-         }},
+         .rules = rules::lifetimes_kept},
         {.name = "records_true",
          .help = "records, dead letters and indexes say what was asked for and what has happened",
          .make = alone<RecordsTrue>},

@@ -11,8 +11,8 @@
 #include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
 #include "sim/judge/rules.h"
+#include "sim/model/tunables_in_force.h"
 #include "sim/oracles/oracle.h"
-#include "sim/oracles/tunables_in_force.h"
 #include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim {

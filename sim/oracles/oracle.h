@@ -21,7 +21,7 @@
 #include "fakes/redis/keyspace.h"
 #include "fakes/redis/observer.h"
 #include "sim/judge/judgement.h"
-#include "sim/oracles/tunables_in_force.h"
+#include "sim/model/tunables_in_force.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {

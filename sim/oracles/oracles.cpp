@@ -24,6 +24,7 @@ std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce&
 
 void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts,
                std::span<const std::string_view> only) {
+    judgement.model().set_tunables(tunables);
     judgement.model().set_time_limits(timeouts);
     judgement.model().set_answers_good_for(
         spec::by_the_slowest_clock(tunables.most_of(&engine::Tunables::policy_answer_max_age)));

@@ -58,7 +58,7 @@ public:
 
     void on_written(const RunWritten& written, const Model& model, Verdict& verdict);
     void on_over(const DelayOver& over, Verdict& verdict);
-    void on_timer(const TimerSet& set);
+    void on_timer(const TimerSet& set, const Model& model);
 
 private:
     Waits& waits_of(const WorkflowRun& run) { return runs_[&run]; }
@@ -160,13 +160,20 @@ void DelayTimers::judge_going_on(const Waits& waits, const std::string& key, con
 }
 
 void DelayTimers::on_over(const DelayOver& over, Verdict& verdict) {
-    verdict.require(waits_of(*over.run).over.insert(over.step).second, 0,
-                    "the delay {} of the run {} is over for the second time", over.step, over.run->name);
+    Waits& waits = waits_of(*over.run);
+    if (waits.restored != over.run->restored) waits.over.clear();
+    verdict.require(waits.over.insert(over.step).second, 0, "the delay {} of the run {} is over for the second time",
+                    over.step, over.run->name);
 }
 
 /// A poller sets what it takes to a later time, in case it does not get to it.
-void DelayTimers::on_timer(const TimerSet& set) {
+void DelayTimers::on_timer(const TimerSet& set, const Model& model) {
     Waits& waits = waits_of(*set.run);
+    if (waits.restored != set.run->restored) {
+        RunWritten restored{set, set.run, set.run->document, {}, model.runs().definition_of(*set.run)};
+        restored.redis_ms = set.redis_ms;
+        begin_anew(waits, restored);
+    }
     const bool is_moved = std::ranges::any_of(waits.by_step, [&set](const auto& wait) {
         return wait.second.due_ms <= set.redis_ms && set.at_ms > set.redis_ms;
     });
@@ -181,7 +188,7 @@ void delay_timer_kept(Rules& rules, const engine::Tunables& tunables) {
         timers->on_written(written, model, verdict);
     });
     rules.add([timers](const DelayOver& over, const Model&, Verdict& verdict) { timers->on_over(over, verdict); });
-    rules.add([timers](const TimerSet& set, const Model&, Verdict&) { timers->on_timer(set); });
+    rules.add([timers](const TimerSet& set, const Model& model, Verdict&) { timers->on_timer(set, model); });
 }
 
 }  // namespace lockstep::sim::rules

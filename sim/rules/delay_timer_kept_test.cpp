@@ -179,17 +179,40 @@ TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
 TEST_F(DelayTimerKeptTest, WhatComesBackAfterALossHasWaitedAlready) {
     const std::string definition =
         R"({"id":"f","steps":{"d":{"type":"worker","retry":{"max_retries":1,"initial_backoff_sec":3}}}})";
-    const auto document = [](int second) {
+    const auto document = [](int second, int due) {
         return fmt::format(
             R"({{"id":"r","workflow_id":"f","status":"running","updated_at":"1970-01-01T00:00:{}Z","steps":
-            {{"d":{{"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:13Z"}}}}}})",
-            second);
+            {{"d":{{"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:{}Z"}}}}}})",
+            second, due);
     };
     define(definition);
-    run(document(10));
-    keys.restore([&] { keys.set_string("wf:run:r", document(10), fakes::redis::kNever); });
+    run(document(10, 13));
+    keys.restore([&] { keys.set_string("wf:run:r", document(10, 20), fakes::redis::kNever); });
     at(11s);
-    run(document(11));
+    run(document(11, 20));
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(DelayTimerKeptTest, ATimerThatAPollerMovedAfterALossExplainsALateStep) {
+    tunables.wf_scan_interval = 5s;
+    begin();
+    at(61s);
+    const std::string stored = std::get<std::string>(keys.find("wf:run:r")->second.value);
+    keys.restore([&] { keys.set_string("wf:run:r", stored, fakes::redis::kNever); });
+    at(62s);
+    by_command(kEngine, {"EVALSHA"},
+               [this] { keys.zset_set(keys.create<fakes::redis::SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
+    go_on(122s + 3 * tunables.delay_poller_interval);
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(DelayTimerKeptTest, ADelayThatALossTookBackIsOverOnceMore) {
+    begin();
+    const std::string stored = std::get<std::string>(keys.find("wf:run:r")->second.value);
+    completed();
+    go_on(60s);
+    keys.restore([&] { keys.set_string("wf:run:r", stored, fakes::redis::kNever); });
+    completed();
     EXPECT_THAT(found, IsEmpty());
 }
 

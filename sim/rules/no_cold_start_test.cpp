@@ -62,9 +62,9 @@ protected:
         event.name = name;
         tell(event);
     }
-    void start_with_snapshot() {
+    void start_with_snapshot(std::string_view job = "a") {
         write_snapshot();
-        submit("a");
+        submit(job);
         restart();
     }
 };
@@ -164,9 +164,9 @@ TEST_F(NoColdStartTest, AReplicaWhoseCallFailedMayBeCold) {
     redis(When::answered, EventOutcome::unknown);
     turn_away("a");
     EXPECT_THAT(found, IsEmpty());
-    start_with_snapshot();
+    start_with_snapshot("b");
     befall(EventKind::connection_broken, kReplica);
-    turn_away("a");
+    turn_away("b");
     EXPECT_THAT(found, IsEmpty());
 }
 
@@ -200,10 +200,10 @@ TEST_F(NoColdStartTest, ASnapshotThatIsLostOrChangedByAFaultIsNoneAnyMore) {
     submit("a");
     restart();
     turn_away("a");
-    start_with_snapshot();
+    start_with_snapshot("b");
     evict("sys:workers:snapshot");
     write_snapshot();
-    turn_away("a");
+    turn_away("b");
     EXPECT_THAT(found, IsEmpty());
 }
 

@@ -24,6 +24,7 @@ protected:
     explicit RuleTest(RuleFactory make) {
         keys.add_observer(keyspace_events_);
         keys.add_observer(judgement_.model());
+        model().set_tunables(settings);
         judgement_.add("tested", make, tunables);
     }
 
@@ -146,6 +147,7 @@ protected:
     [[nodiscard]] Model& model() { return judgement_.model(); }
 
     engine::Tunables tunables;
+    TunablesInForce settings{tunables};
     fakes::redis::Keyspace keys;
     std::vector<std::string> found;  // "job: detail"
     Time now{std::chrono::seconds{10}};

@@ -16,6 +16,7 @@ void fail_closed(Rules& rules, const engine::Tunables& tunables);
 void hearsay(Rules& rules, const engine::Tunables& tunables);
 void job_history(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
+void lifetimes_kept(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
 void no_cold_start(Rules& rules, const engine::Tunables& tunables);

@@ -81,7 +81,9 @@ TEST_F(SnapshotWholeTest, EachIsWhole) {
         return found.empty() ? "" : found.front();
     };
     const std::string time = R"({"captured_at":"1970-01-01T00:00:10Z",)";
+    EXPECT_THAT(flaw(""), HasSubstr("no JSON object"));
     EXPECT_THAT(flaw("{"), HasSubstr("no JSON object"));
+    EXPECT_THAT(flaw("x" + time + R"("workers":[]})"), HasSubstr("no JSON object"));
     EXPECT_THAT(flaw(time + R"("workers":{}})"), HasSubstr("no list of workers"));
     EXPECT_THAT(flaw(time + R"("workers":[{"worker_id":"w","pool":"p"}]})"), HasSubstr("lacks what a gateway reads"));
     EXPECT_THAT(flaw(R"({"workers":[]})"), HasSubstr("when it was captured"));

@@ -241,9 +241,11 @@ TEST_F(TimeoutExplainedTest, AQueueForSlotsOrAKernelThatIsAwayMayLeaveAJobWaitin
 TEST_F(TimeoutExplainedTest, AJobOfWhichRedisHasLostSomethingIsNotJudged) {
     dispatch();
     keys.restore([this] { keys.remove(*keys.find("job:meta:J")); });
+    state("DISPATCHED");
     wait(1min);
     dispatch();
     evict("job:meta:J");
+    state("DISPATCHED");
     wait(1min);
     EXPECT_THAT(found, IsEmpty());
 }

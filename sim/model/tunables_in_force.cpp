@@ -1,4 +1,4 @@
-#include "sim/oracles/tunables_in_force.h"
+#include "sim/model/tunables_in_force.h"
 
 #include "engine/runtime/invariant.h"
 

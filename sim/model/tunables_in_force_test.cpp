@@ -1,4 +1,4 @@
-#include "sim/oracles/tunables_in_force.h"
+#include "sim/model/tunables_in_force.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The register of keys (redis-schema.md 12) and the list by which `lifetimes_kept` goes say the same.
-#include "sim/oracles/documented_lifetimes.h"
+#include "sim/spec/lifetimes.h"
 
 #include <gmock/gmock.h>
 
@@ -42,9 +42,9 @@ std::map<std::string, std::vector<std::string>> register_of_keys() {
     return rows;
 }
 
-TEST(DocumentedLifetimes, TheRegisterNamesEachKindOfKeyOnceAndSaysWhyOneHasNoExpiry) {
+TEST(Lifetimes, TheRegisterNamesEachKindOfKeyOnceAndSaysWhyOneHasNoExpiry) {
     const engine::Tunables tunables;
-    const auto families = DocumentedLifetimes(TunablesInForce(tunables)).families();
+    const auto families = spec::Lifetimes(TunablesInForce(tunables)).families();
     const auto rows = register_of_keys();
     for (const auto& [pattern, may_have_no_expiry] : families) {
         const auto row = rows.find(pattern);

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/oracles/tunables_in_force.h"
+#include "sim/model/tunables_in_force.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::spec {
 
 /// In milliseconds from the write that gives it.
 struct Lifetime {
@@ -23,9 +23,9 @@ struct Lifetime {
     bool optional = false;     // it has none before its workflow run is over
 };
 
-class DocumentedLifetimes {
+class Lifetimes {
 public:
-    explicit DocumentedLifetimes(const TunablesInForce& tunables);
+    explicit Lifetimes(const TunablesInForce& tunables);
 
     /// Null where the documents say nothing of such a key. Lives as long as this.
     [[nodiscard]] const Lifetime* of(std::string_view key) const;
@@ -42,9 +42,12 @@ private:
         Lifetime life;
     };
 
-    std::vector<Rule> rules_;  // the first that fits counts
+    /// The life of the longest prefix whose suffix fits, too.
+    [[nodiscard]] const Lifetime* by_prefix(std::string_view key) const;
+
+    std::vector<Rule> rules_;  // by prefix
     Lifetime open_circuit_;
     std::int64_t fail_budget_ = 0;  // the most that anybody has
 };
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::spec

@@ -1,10 +1,11 @@
-#include "sim/oracles/documented_lifetimes.h"
+#include "sim/spec/lifetimes.h"
 
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <utility>
 
-namespace lockstep::sim {
+namespace lockstep::sim::spec {
 
 namespace {
 
@@ -14,6 +15,7 @@ using engine::to_millis;
 
 /// `CORDUM_IDEMPOTENCY_TTL`, which no tunable changes.
 constexpr Duration kIdempotency = std::chrono::hours{2160};
+constexpr std::string_view kRedacted = ":redacted:";
 constexpr std::string_view kCircuit = "cordum:cb:";
 constexpr std::string_view kFailuresSuffix = ":failures";
 
@@ -21,7 +23,7 @@ constexpr Lifetime lasting(Duration life) { return {.least = to_millis(life), .m
 
 }  // namespace
 
-DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
+Lifetimes::Lifetimes(const TunablesInForce& tunables) {
     const auto any_of = [&tunables](Duration T::* member, int times = 1) {
         return Lifetime{.least = to_millis(times * tunables.least_of(member)),
                         .most = to_millis(times * tunables.most_of(member))};
@@ -98,7 +100,7 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"lockstep:capacity:", "", record},
         {"lockstep:deployment", "", for_ever},
         {"cordum:instance:", "", some},
-        {":redacted:", "", any_of(&T::data_ttl)},
+        {kRedacted, "", any_of(&T::data_ttl)},
         {"ctx:", "", some},
         {"res:", "", some},
         // Workflow runs
@@ -124,18 +126,34 @@ DocumentedLifetimes::DocumentedLifetimes(const TunablesInForce& tunables) {
         {"lockstep:wf:cancelling", "", for_ever},
         {"lockstep:wf:ended", "", for_ever},
     };
+    std::ranges::sort(rules_, {}, [](const Rule& rule) { return std::pair(rule.prefix, rule.suffix); });
 }
 
-const Lifetime* DocumentedLifetimes::of(std::string_view key) const {
-    for (const Rule& rule : rules_) {
-        // The output that a redaction stands beside may have any name.
-        const bool anywhere = rule.prefix.front() == ':' && key.find(rule.prefix) != std::string_view::npos;
-        if (anywhere || (key.starts_with(rule.prefix) && key.ends_with(rule.suffix))) return &rule.life;
+const Lifetime* Lifetimes::by_prefix(std::string_view key) const {
+    constexpr auto kPrecedes = [](std::string_view text, const Rule& rule) { return text < rule.prefix; };
+    auto rule = std::upper_bound(rules_.begin(), rules_.end(), key, kPrecedes);
+    while (rule != rules_.begin()) {
+        --rule;
+        if (key.starts_with(rule->prefix)) {
+            if (key.ends_with(rule->suffix)) return &rule->life;
+            continue;
+        }
+        // What fits is a prefix of what both begin with.
+        const auto [differs, _] = std::ranges::mismatch(key, rule->prefix);
+        const std::string_view shared = key.substr(0, static_cast<std::size_t>(differs - key.begin()));
+        rule = std::upper_bound(rules_.begin(), rule, shared, kPrecedes);
     }
     return nullptr;
 }
 
-std::map<std::string, bool> DocumentedLifetimes::families() const {
+const Lifetime* Lifetimes::of(std::string_view key) const {
+    const Lifetime* life = by_prefix(key);
+    // The output that a redaction stands beside may have any name.
+    const bool is_payload = life == nullptr || key.starts_with("res:") || key.starts_with("ctx:");
+    return is_payload && key.find(kRedacted) != std::string_view::npos ? by_prefix(kRedacted) : life;
+}
+
+std::map<std::string, bool> Lifetimes::families() const {
     std::map<std::string, bool> patterns;
     for (const Rule& rule : rules_) {
         std::string pattern = rule.prefix.starts_with(':') ? "*" : "";
@@ -147,7 +165,7 @@ std::map<std::string, bool> DocumentedLifetimes::families() const {
     return patterns;
 }
 
-const Lifetime* DocumentedLifetimes::of(std::string_view key, std::string_view value) const {
+const Lifetime* Lifetimes::of(std::string_view key, std::string_view value) const {
     std::int64_t failures = 0;
     if (key.starts_with(kCircuit) && key.ends_with(kFailuresSuffix) &&
         std::from_chars(value.data(), value.data() + value.size(), failures).ec == std::errc{} &&
@@ -156,4 +174,4 @@ const Lifetime* DocumentedLifetimes::of(std::string_view key, std::string_view v
     return of(key);
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::spec
