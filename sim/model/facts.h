@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "engine/wire/fwd.h"
 #include "sim/model/deliveries.h"
 #include "sim/model/job.h"
 #include "sim/model/key_lives.h"
@@ -104,8 +105,10 @@ struct Sent : Observed {
     PolicyWord::Question asked;  // the latest of the replica
     bool says_bypassed = false;  // by its labels, and so the next
     bool says_approved = false;
-    bool is_approved = false;  // by an operator, with this content
-    std::string input;         // the key of Redis where its input is; empty: none, or elsewhere
+    bool is_approved = false;           // by an operator, with this content
+    std::string input;                  // the key of Redis where its input is; empty: none, or elsewhere
+    std::int64_t number = 0;            // of the dispatch, by the hash of the job
+    std::optional<std::int64_t> id_of;  // the number of an earlier dispatch, or sending, of this message id
 };
 
 /// A message for a worker is in the stream. `job` is null: it names none.
@@ -154,12 +157,25 @@ struct LateAnswer : Observed {
 /// The server has made all deliveries of a message, and none was settled.
 struct DeliveriesExhausted : Observed {};
 
-/// A dead letter was written. `job`: what has that name, be it a job or not.
-struct DeadLetterWritten : Observed {
+/// A scheduler removed a job from the index of a final state.
+struct Unlisted : Observed {
+    State index{};
+};
+
+/// A command of a scheduler has written to the records of a job. Valid during the call.
+struct JobWritten : Observed {
+    const RecordChange* change = nullptr;
+    std::int64_t redis_ms = 0;
+};
+
+/// A scheduler wrote the settings of the system. `before` is empty where there were none.
+struct SettingsWritten : Observed {
     std::string before, after;
-    bool is_new = false;
-    std::string_view code;
-    bool may_be_retried = false;  // the job, by its hash
+};
+
+/// A scheduler is about to publish a dead letter. `job` is null: it is about none. Valid during the call.
+struct LetterSent : Observed {
+    const cap::BusPacket* packet = nullptr;
 };
 
 /// The stream has a sum of dead letters (LetterSums).
@@ -379,7 +395,8 @@ using Fact =
                  OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
                  StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
                  ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
-                 SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, DeadLetterWritten,
-                 SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten>;
+                 SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
+                 ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
+                 SettingsWritten, LetterSent>;
 
 }  // namespace lockstep::sim

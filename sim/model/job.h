@@ -13,11 +13,13 @@
 #include "sim/model/human_word.h"
 #include "sim/model/job_letter.h"
 #include "sim/model/job_lock.h"
+#include "sim/model/listings.h"
 #include "sim/model/loss.h"
 #include "sim/model/output_word.h"
 #include "sim/model/passage.h"
 #include "sim/model/policy_marks.h"
 #include "sim/model/policy_word.h"
+#include "sim/model/record_sources.h"
 #include "sim/model/results.h"
 #include "sim/model/sendings.h"
 #include "sim/model/state.h"
@@ -104,6 +106,8 @@ struct Job {
     State in_mirror = State::absent;  // the text under its state key
     EventNumber changed = 0;          // when the field was written last
     Stays stays;
+    Listings listings;
+    RecordSources sources;
     End end;
     Loss lost;
     bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records

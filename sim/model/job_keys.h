@@ -18,6 +18,7 @@ inline constexpr std::string_view kJobHashPrefix = "job:meta:";
 inline constexpr std::string_view kJobStatePrefix = "job:state:";
 inline constexpr std::string_view kRequestPrefix = "job:req:";
 inline constexpr std::string_view kResultPointerPrefix = "job:result_ptr:";
+inline constexpr std::string_view kHistoryPrefix = "job:events:";
 inline constexpr std::string_view kLetterPrefix = "dlq:entry:";
 /// Dead letters, by when they were written; those of bytes that are no packet have an index of their own.
 inline constexpr std::string_view kLetterIndex = "dlq:index";
@@ -29,13 +30,6 @@ inline constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:inde
 inline constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kSettingsKey = "cfg:system:default";
-
-/// The index of the jobs in a state: job:index:<state>, in small letters.
-[[nodiscard]] inline std::string index_key(std::string_view state) {
-    std::string key = "job:index:";
-    for (const char c : state) key += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-    return key;
-}
 
 /// The job of a job:meta:<job> key.
 [[nodiscard]] inline std::optional<std::string_view> job_of_hash(std::string_view key) {

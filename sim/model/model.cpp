@@ -92,11 +92,14 @@ void Model::flush() {
 }
 
 void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
+    note_changes();
     if (!words.empty()) redis_ms_ = now_ms;
     note_run_change(client, run_turns_.command(client, words, clock_.present()));
     if (!key_lives_.written().empty())
         note(KeysWritten{}, key_lives_.writer(), nullptr, clock_.present()).lives = &key_lives_;
     if (!facts_.empty()) flush();
+    changes_.clear();
+    command_client_ = client;
     key_lives_.begin(!words.empty() && is_scheduler(client) ? client : fakes::NodeId{}, now_ms);
     in_command_ = !words.empty();
     command_ = words;
@@ -141,6 +144,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     if (is_active(fact.to) && !is_active(from)) job.tenant->last_activated = clock_.present();
     if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
     job.changed = clock_.present();
+    job.listings.enter(fact.to);
     look_whether_out(job, upcoming());
     job.stays.enter(fact.to, by_user(client));
     if (fact.to == State::dispatched) job.passage.dispatched();
@@ -195,6 +199,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         return flush_unless_in_command();
     }
     if (!key.starts_with(kJobHashPrefix)) return;
+    record_field(client, key, field, before, after);
     if (field == "state") {
         enter(client, job_of_hash_key(key), after);
     } else if (field == "ls_worker") {
@@ -218,6 +223,8 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         if (wire::is_approval_gate(after)) job.is_gate = true;
     } else if (field == "updated_at") {
         date(client, job_of_hash_key(key), after);
+    } else if (field == "deadline_unix") {
+        job_of_hash_key(key).listings.deadline_granted = is_scheduler(client);
     } else if (field == "ls_retryable") {
         job_of_hash_key(key).bad_end.may_be_retried = true;
     } else if (field == "ls_in_hand") {
@@ -278,6 +285,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
     if (key.starts_with(kRequestPrefix)) store_request(client, key, after);
+    record_text(client, key, before, after);
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
@@ -292,7 +300,6 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         return flush_unless_in_command();
     }
     if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
-    if (is_redacted_output(key)) redacted_outputs_.emplace(key);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
     if (key == kSettingsKey) {
         SettingsText settings = read_settings_text(after);
@@ -303,6 +310,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (!name) return;
     Job& written = job(*name);
     recount(written, [&] { written.in_mirror = state_of(after); });
+    written.listings.mirror_lost = !client.valid();
     look_whether_out(written, upcoming());
 }
 
@@ -312,6 +320,7 @@ void Model::store_request(fakes::NodeId client, std::string_view key, std::strin
     const bool marked =
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
     const cap::JobRequest* request = requests_.read(json);
+    record_request(stored, request);
     if (request == nullptr) return;
     stored.causes.request_stored = true;
     stored.causes.input = input_names_.number_of(wire::key_of_pointer(request->context_ptr()));
@@ -328,11 +337,27 @@ void Model::set_time_limits(std::string_view document) {
 void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
     key_lives_.element_set(client, key);
     note_timeline(client, key, value);
+    record_entry(client, key, value);
     flush_unless_in_command();
     cap::JobRequest recorded;
     if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
     const Job* parent = recorded.parent_job_id().empty() ? nullptr : &job(recorded.parent_job_id());
     note(CompensationRecorded{}, client, parent, clock_.present()).carries_marks = wire::carries_policy_marks(recorded);
+    flush_unless_in_command();
+}
+
+void Model::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+    if (index != 0 || !key.starts_with(kHistoryPrefix)) return;
+    std::vector<State>& history = job(key.substr(kHistoryPrefix.size())).listings.history;
+    if (!history.empty()) history.erase(history.begin());
+}
+
+void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double) {
+    const State index = state_of_index(key);
+    if (index == State::absent) return;
+    Job& unlisted = job(member);
+    unlisted.listings.unlist(index);
+    if (is_final(index) && is_scheduler(client)) note(Unlisted{}, client, &unlisted, clock_.present()).index = index;
     flush_unless_in_command();
 }
 
@@ -346,6 +371,8 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
     }
     set_timer(client, key, member, after);
     list_letter(key, member);
+    record_score(client, key, member, after);
+    if (const State index = state_of_index(key); index != State::absent) job(member).listings.list(index);
     flush_unless_in_command();
     if (key != kDeadlines) return;
     RedisTime& deadline = job(member).stays.deadline;
@@ -364,6 +391,11 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     remove_letter(key, why, last);
+    record_removal(key, why);
+    if (const State index = state_of_index(key); index != State::absent)
+        for (const std::string_view listed : jobs_listed(last)) job(listed).listings.unlist(index);
+    const bool by_itself = why != fakes::redis::Removal::deleted;
+    if (by_itself && key.starts_with(kHistoryPrefix)) job(key.substr(kHistoryPrefix.size())).listings.history.clear();
     if (evicted && is_of_runs(key)) runs_.lose_some(upcoming());
     const auto tear = [this](std::string_view name) {
         Job& torn = job(name);
@@ -385,6 +417,9 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     Job& lost = job(*name);
     if (hash && why == fakes::redis::Removal::expired && is_final(lost.in_hash)) lost.submission.outlived = true;
     recount(lost, [&] { (hash ? lost.in_hash : lost.in_mirror) = State::absent; });
+    if (lost.state() == State::absent) lost.listings.forgotten_ms = redis_ms_;
+    lost.listings.has_expired |= hash && why == fakes::redis::Removal::expired;
+    lost.listings.mirror_lost |= !hash && by_itself;
     if (hash) {
         if (evicted) tear(*name);
         name_worker(lost, 0, upcoming());
@@ -458,6 +493,8 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         if (!is_final(job.state())) job.end = {};
     }
     restore_letters(now);
+    restore_records(now);
+    restore_listings(now);
 }
 
 // Events ---------------------------------------------------------------------------------------------------------------------
@@ -481,6 +518,7 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::lock_renewed:
         case EventKind::lock_expired: on_lock(event, now); break;
         case EventKind::publish:
+            if (event.when == When::before && event.subject == wire::kSubjectDlq) note_letter_sent(event);
             on_publish(event, now);
             on_dispatch(event, now);
             if (event.when == When::before) on_request(event);
@@ -528,6 +566,7 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::read_back:
             on_request(event);
             on_result_received(event);
+            note_report(event);
             break;
         case EventKind::ack:
         case EventKind::term: on_submission_settled(event); [[fallthrough]];
@@ -667,6 +706,7 @@ void Model::on_publish(const Event& event, Time now) {
     fact.lock_granted = job.lock.granted_to(event.node);
     fact.message_id = event.message_id;
     if (!event.message_id.empty()) fact.unanswered = job.sendings.begins(event, now);
+    note_message_id(fact, job.sources);
     if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });
@@ -701,6 +741,7 @@ void Model::on_policy(const Event& event, Time now) {
         if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(question));
         job.policy.asked(event.node, std::move(question), clock_.present());
     } else if (event.when == When::answered) {
+        note_decision(event, job);
         job.policy.answered(event, {clock_.present(), now});
         may_choose(job, event.node, {clock_.present(), now});
         if (event.outcome != EventOutcome::applied) ++job.causes.policy_unanswered;
@@ -816,6 +857,7 @@ void Model::on_answer(const Event& event) {
 
 void Model::on_node_down(fakes::NodeId node) {
     if (node.valid()) note_stopped(node);
+    std::erase_if(shown_, [node](const auto& entry) { return entry.first.first == node; });
     deliveries_.node_down(node);
     lock_grants_.node_down(node);
     result_readers_.node_down(node);

@@ -125,6 +125,8 @@ public:
     [[nodiscard]] bool clocks_were_set() const { return clocks_were_set_; }
     /// An operator changed the settings.
     [[nodiscard]] bool settings_changed() const { return settings_changed_; }
+    /// When the last command began, by the clock of Redis.
+    [[nodiscard]] std::int64_t redis_ms() const { return redis_ms_; }
     /// When the last event was told.
     [[nodiscard]] Time now() const { return clock_.told_at(); }
 
@@ -153,6 +155,11 @@ public:
     [[nodiscard]] bool letter_index_lost() const { return letter_index_lost_; }
     /// A redacted output has been stored there.
     [[nodiscard]] bool has_redacted_output(std::string_view key) const { return redacted_outputs_.contains(key); }
+    /// What it is; null: there is none, or it was removed.
+    [[nodiscard]] const std::string* redacted_output(std::string_view key) const {
+        const auto found = redacted_outputs_.find(key);
+        return found == redacted_outputs_.end() || !found->second ? nullptr : &*found->second;
+    }
     [[nodiscard]] const WorkflowRuns& runs() const { return runs_; }
     /// Bytes of the largest message that was delivered so far.
     [[nodiscard]] std::uint64_t largest_delivered() const { return deliveries_.largest(); }
@@ -211,8 +218,10 @@ public:
     void hash_removed(fakes::NodeId client, std::string_view key, std::string_view field,
                       std::string_view before) override;
     void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
+    void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
+    void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
     void set_added(fakes::NodeId client, std::string_view key, std::string_view /*member*/) override {
         key_lives_.element_set(client, key);
     }
@@ -306,6 +315,25 @@ private:
     void remove_letter(std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last);
     void restore_letters(const fakes::redis::Keyspace& now);
     void list_letter(std::string_view key, std::string_view member);
+    void restore_listings(const fakes::redis::Keyspace& now);
+    [[nodiscard]] bool is_written_by_scheduler(fakes::NodeId client) const;
+    RecordChange& change_of(const Job& job);
+    void note_changes();
+    void record_field(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                      std::string_view after);
+    void note_topic_of(RecordSources& sources, std::string_view topic);
+    void record_request(Job& stored, const cap::JobRequest* request);
+    void record_text(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after);
+    void record_letter(fakes::NodeId client, Job& about, const std::string* before, std::string_view after);
+    void record_entry(fakes::NodeId client, std::string_view key, std::string_view value);
+    void record_score(fakes::NodeId client, std::string_view key, std::string_view member, double score);
+    void record_removal(std::string_view key, fakes::redis::Removal why);
+    void restore_records(const fakes::redis::Keyspace& now);
+    void note_report(const fakes::Event& event);
+    void note_decision(const fakes::Event& event, Job& job);
+    void note_output_call(const fakes::Event& event, Job& job);
+    void note_letter_sent(const fakes::Event& event);
+    static void note_message_id(Sent& fact, RecordSources& sources);
     void on_letter_told(const fakes::Event& event);
     void on_sum_told(const fakes::Event& event, const std::string& name);
     std::string_view code_of_letter(std::string_view letter);
@@ -377,7 +405,15 @@ private:
     };
     std::optional<Page> page_;    // read by it, and not told of yet
     int outputs_unrecorded_ = 0;  // jobs
-    std::set<std::string, std::less<>> redacted_outputs_;
+    std::map<std::string, std::optional<std::string>, std::less<>> redacted_outputs_;  // by key; nothing: removed
+    fakes::NodeId command_client_;       // of the command that is being executed
+    std::vector<RecordChange> changes_;  // by that command
+    /// What policy was shown of an output, and has not answered.
+    struct Shown {
+        std::string content;
+        bool cut_off = false;
+    };
+    std::map<std::pair<fakes::NodeId, fakes::JobNumber>, Shown> shown_;  // by asker and Job::number
     std::vector<TimeLimits> time_limits_{1};
     std::map<fakes::NodeId, TickCalls> tick_calls_;
     int jobs_out_ = 0;

@@ -196,6 +196,7 @@ void Model::forget_in_nats(const Event& fault) {
 void Model::on_output_question(const Event& event) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
+    note_output_call(event, job);
     if (event.when == When::answered && event.outcome == EventOutcome::applied) {
         bool is_latest = false;
         recount(job, [&] { is_latest = job.output.answered(event.node, event.to, clock_.present()); });

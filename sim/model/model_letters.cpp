@@ -36,22 +36,16 @@ std::string_view Model::code_of_letter(std::string_view letter) {
 }
 
 void Model::write_letter(fakes::NodeId client, Job& about, const std::string* before, std::string_view after) {
+    record_letter(client, about, before, after);
     DeadLetter& letter = about.letter;
     letter.stored = true;
     letter.may_be_listed = false;
-    DeadLetterWritten& fact = note(DeadLetterWritten{}, client, &about, clock_.present());
-    fact.may_be_retried = about.bad_end.may_be_retried;
-    fact.is_new = before == nullptr;
-    fact.after = after;
-    if (before != nullptr) {
-        fact.before = *before;
-        return;
-    }
+    if (before != nullptr) return;
     letter.known = true;
     letter.lost = false;
     letter.written = upcoming();
     letter.by_scheduler = is_scheduler(client);
-    fact.code = letter.code = code_of_letter(after);
+    letter.code = code_of_letter(after);
     if (letter.first_code.empty()) letter.first_code = letter.code;
 }
 

@@ -12,9 +12,10 @@
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
 #include "sim/model/job_keys.h"
-#include "sim/model/snapshot_text.h"
-#include "sim/oracles/letter_facts.h"
+#include "sim/model/listings.h"
 #include "sim/model/request_facts.h"
+#include "sim/model/snapshot_text.h"
+#include "sim/spec/letter_codes.h"
 
 namespace lockstep::sim {
 
@@ -309,11 +310,12 @@ std::string ForgedWorld::line_of(const std::string& job) const {
 
 void ForgedWorld::leave_index(const std::string& job, std::string_view state) {
     if (state.empty()) return;
-    if (auto* index = keys_.find(index_key(state))) keys_.zset_remove(*index, job);
+    if (auto* index = keys_.find(index_of(state_of(state)))) keys_.zset_remove(*index, job);
 }
 
 void ForgedWorld::list_in_index(const std::string& job, std::string_view state) {
-    keys_.zset_set(at<fakes::redis::SortedSet>(index_key(state)), job, static_cast<double>(redis_micros()));
+    keys_.zset_set(at<fakes::redis::SortedSet>(std::string(index_of(state_of(state)))), job,
+                   static_cast<double>(redis_micros()));
 }
 
 void ForgedWorld::enter(const std::string& job, std::string_view state) {
@@ -481,7 +483,7 @@ std::string ForgedWorld::utc() const {
 }
 
 std::string ForgedWorld::letter_about(const std::string& job, std::string_view code) const {
-    const CodeMeaning* meaning = meaning_of(code);
+    const spec::CodeMeaning* meaning = spec::meaning_of(code);
     const std::string tries = hash_field(keys_, meta_key(job), "attempts").value_or("0");
     return fmt::format(R"({{"job_id":"{}","created_at":"{}","status":"{}","reason_code":"{}","last_state":"{}"{}{}}})",
                        job, utc(), meaning == nullptr ? "JOB_STATUS_FAILED" : meaning->status, code,

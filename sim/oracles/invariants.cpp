@@ -3,7 +3,6 @@
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/fail_modes.h"
-#include "sim/oracles/indexes_agree.h"
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/questions_true.h"
@@ -124,7 +123,7 @@ std::vector<Invariant> make_table() {
         // A job whose hash is gone is still listed, and whose it was is not known: so of tenant_limit and tenant_walls.
         {.name = "indexes_agree",
          .help = "hash, indexes, tenant set, deadlines and events of a job agree at rest",
-         .make = by_tunables<IndexesAgree>,
+         .rules = rules::indexes_agree,
          .reads = {most(&T::job_meta_ttl), most(&T::reconciler_interval), least(&T::reconciler_batch)},
          .excused_where_lost = kExcusedByRedis},
         {.name = "nothing_leaks",
@@ -258,7 +257,8 @@ std::vector<Invariant> make_table() {
          .rules = rules::lifetimes_kept},
         {.name = "records_true",
          .help = "records, dead letters and indexes say what was asked for and what has happened",
-         .make = alone<RecordsTrue>},
+         .make = alone<RecordsTrue>,
+         .rules = rules::records_true},
     };
 }
 

@@ -108,20 +108,6 @@ std::string_view field_in(const auto& fields, std::string_view name) {
     return found == fields.end() ? std::string_view{} : std::string_view(found->second);
 }
 
-/// What an approval is bound to: all of the request as it is stored but what belongs to the approval itself, to its message and to the
-/// settings of the moment (wire.md 7.4; engine/delivery-semantics.md, "Tenants, and what only policy writes").
-std::string approval_hash(cap::JobRequest request, std::string_view job) {
-    std::vector<std::string> of_the_approval;
-    for (const auto& [label, value] : request.labels())
-        if (label == engine::wire::kMessageIdLabel || engine::wire::ascii_lower(label).starts_with("approval_"))
-            of_the_approval.push_back(label);
-    for (const std::string& label : of_the_approval) request.mutable_labels()->erase(label);
-    request.mutable_env()->erase("CORDUM_EFFECTIVE_CONFIG");
-    request.set_job_id(std::string(job));
-    request.set_topic(std::string(engine::wire::trim(request.topic())));
-    return engine::wire::sha256_hex(engine::wire::serialise(request));
-}
-
 /// The first of the members of `before` that `after` does not have as they were; empty: it has them all.
 std::string left_out(const Json& before, const Json& after, const std::string& at = {}) {
     for (const auto& [name, value] : before.items()) {
@@ -250,13 +236,13 @@ void RecordsTrue::on_told(const fakes::Event& event) {
     const cap::JobResult& told = event.packet->job_result();
     exercise();
     const auto object_to = [&](std::string detail) { violated(event.node, told.job_id(), std::move(detail)); };
-    if (static_cast<std::int32_t>(told.error_code_enum()) != bus_number_of(told.error_code()))
+    if (static_cast<std::int32_t>(told.error_code_enum()) != spec::bus_number_of(told.error_code()))
         object_to(fmt::format("the bus is told of {} by number {}, which is {}", told.error_code(),
-                              static_cast<std::int32_t>(told.error_code_enum()), bus_number_of(told.error_code())));
+                              static_cast<std::int32_t>(told.error_code_enum()), spec::bus_number_of(told.error_code())));
     const std::string status = cap::JobStatus_Name(told.status());
     const auto job = jobs_.find(told.job_id());
     const LetterText* letter = job == jobs_.end() || !job->second.letter ? nullptr : &*job->second.letter;
-    const CodeMeaning* meaning = meaning_of(told.error_code());
+    const spec::CodeMeaning* meaning = spec::meaning_of(told.error_code());
     const bool of_its_own = told.error_code() == "quarantine_failed" || told.job_id().empty();
     if (of_its_own) {
         if (meaning == nullptr || meaning->status != status)
@@ -375,7 +361,7 @@ void RecordsTrue::on_letter(std::string_view id, std::string_view entry) {
         change_of(id).letter = std::move(*letter);
         return;
     }
-    const CodeMeaning* meaning = meaning_of(letter->code);
+    const spec::CodeMeaning* meaning = spec::meaning_of(letter->code);
     if (meaning == nullptr || meaning->status != letter->status)
         object(id, fmt::format("its dead letter says {} with the code {}", letter->status, letter->code));
 }
@@ -540,21 +526,21 @@ void RecordsTrue::judge_cause(const Change& change, const Job& job) {
     const bool reported = std::ranges::any_of(job.reports, [&letter](const Report& report) {
         return report.status == letter.status && says(letter.code, report.code) && says(letter.reason, report.reason);
     });
-    if (reported && state_after(letter.status) == job.state) return;
+    if (reported && to_string(spec::state_after(letter.status)) == job.state) return;
     const auto contradicts = [&](std::string_view what) {
         object(change.job, fmt::format("it is {}, and its dead letter says {} with the code {} ({}): {}", job.state,
                                        letter.status, letter.code, letter.reason, what));
     };
-    const CodeMeaning* meaning = meaning_of(letter.code);
+    const spec::CodeMeaning* meaning = spec::meaning_of(letter.code);
     if (meaning == nullptr) return contradicts("no worker has reported that");
     const std::string_view end = job.state == "DENIED" ? "JOB_STATUS_DENIED" : "JOB_STATUS_FAILED";
     if (letter.status != (meaning->status.empty() ? end : meaning->status)) return contradicts("it has another status");
-    if (!meaning->state.empty() && meaning->state != job.state) return contradicts("it is not of that end");
+    if (!(meaning->state == State::absent) && to_string(meaning->state) != job.state) return contradicts("it is not of that end");
     if (letter.code == "safety_denied" && std::ranges::none_of(job.decisions, [&letter](const Word& word) {
             return word.decision == "DENY" && says(letter.reason, word.reason);
         }))
         return contradicts("policy has not given that reason");
-    if (meaning->state == "TIMEOUT" && !letter.reason.starts_with("timeout"))
+    if (meaning->state == State::timeout && !letter.reason.starts_with("timeout"))
         contradicts("it does not say what was over");
 }
 

@@ -31,7 +31,8 @@
 #include <vector>
 
 #include "engine/wire/fwd.h"
-#include "sim/oracles/letter_facts.h"
+#include "sim/model/letter_text.h"
+#include "sim/spec/letter_codes.h"
 #include "sim/oracles/oracle.h"
 
 namespace lockstep::sim {

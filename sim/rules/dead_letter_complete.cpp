@@ -33,12 +33,14 @@ const fakes::redis::SortedSet* letters_listed(const fakes::redis::Keyspace& keys
 }
 
 /// 1
-void keeps_first_cause(const DeadLetterWritten& written, const Model&, Verdict& verdict) {
-    if (!is_scheduler(written.node)) return;
-    verdict.require(!written.is_new || written.code != kRepaired || !written.may_be_retried, 0,
+void keeps_first_cause(const JobWritten& written, const Model&, Verdict& verdict) {
+    const RecordChange& change = *written.change;
+    const Job& job = *change.job;
+    verdict.require(!change.letter || job.letter.code != kRepaired || !job.bad_end.may_be_retried, 0,
                     "its failure may be retried by its submitter, and it is given a dead letter");
-    verdict.require(written.is_new || written.before == written.after, 0,
-                    "its dead letter said {}, and is overwritten with {}", written.before, written.after);
+    verdict.require(!change.letter_before || *change.letter_before == change.letter_entry, 0,
+                    "its dead letter said {}, and is overwritten with {}", change.letter_before.value_or(""),
+                    change.letter_entry);
 }
 
 /// 4

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 constexpr const char* kSagaLock = "saga:trip:lock";
 constexpr const char* kTickLock = "cordum:reconciler:default";
-constexpr const char* kJobLock = "cordum:scheduler:job:a";
+constexpr const char* kLockOfA = "cordum:scheduler:job:a";
 constexpr std::int64_t kSomeTime = 1'000'000'000'000'000;
 
 class NothingLeaks : public testing::RuleTest {
@@ -29,9 +29,9 @@ protected:
     void grant(const std::string& key, std::int64_t expires_at = kSomeTime, const std::string& token = "token") {
         by_command(kReplica, {"SET"}, [&] { keys.set_string(key, token, expires_at); });
     }
-    void gone(Removal why, const std::string& key = kJobLock) { keys.remove(*keys.find(key), why); }
+    void gone(Removal why, const std::string& key = kLockOfA) { keys.remove(*keys.find(key), why); }
     /// A call for the lock with these words.
-    void call(std::initializer_list<std::string_view> words, std::string_view key = kJobLock) {
+    void call(std::initializer_list<std::string_view> words, std::string_view key = kLockOfA) {
         std::string command = "*" + std::to_string(words.size()) + "\r\n";
         for (const std::string_view word : words)
             command += "$" + std::to_string(word.size()) + "\r\n" + std::string(word) + "\r\n";
@@ -40,7 +40,7 @@ protected:
         event.payload = command;
         tell(event);
     }
-    void ask_for_release() { call({"EVALSHA", "sha", "1", kJobLock, "token"}); }
+    void ask_for_release() { call({"EVALSHA", "sha", "1", kLockOfA, "token"}); }
     void reply(EventOutcome outcome, std::string_view key = "") {
         fakes::Event event = event_of(EventKind::redis, "a", When::answered);
         event.key = key;
@@ -102,7 +102,7 @@ TEST_F(NothingLeaks, TheLockOfARunIsGoneAfterItsLife) {
 }
 
 TEST_F(NothingLeaks, TheLockOfAJobIsGoneAtRest) {
-    grant(kJobLock);
+    grant(kLockOfA);
     now += tunables.job_lock_ttl;
     rest(false);
     EXPECT_THAT(found, IsEmpty()) << "the run was cut off";
@@ -127,12 +127,12 @@ TEST_F(NothingLeaks, ThePeriodicLoopsKeepTheirLocks) {
 }
 
 TEST_F(NothingLeaks, ALockIsGoneSoonAfterItsHolderHasAskedForThat) {
-    grant(kJobLock);
+    grant(kLockOfA);
     ask_for_release();
     now += 9s;
     gone(Removal::deleted);
     EXPECT_THAT(found, IsEmpty());
-    grant(kJobLock);
+    grant(kLockOfA);
     ask_for_release();
     now += 60s;
     gone(Removal::expired);
@@ -143,8 +143,8 @@ TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLife
     const std::int64_t life = engine::to_millis(tunables.job_lock_ttl);
     for (const std::string& number : {std::to_string(life), std::string("17")}) {
         EXPECT_THAT(found, IsEmpty());
-        grant(kJobLock, engine::to_millis(now - Time{}) + life);
-        call({"EVALSHA", "sha", "2", kJobLock, "job:meta:a", "token", number});
+        grant(kLockOfA, engine::to_millis(now - Time{}) + life);
+        call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", number});
         now += 60s;
         gone(Removal::deleted);
     }
@@ -153,8 +153,8 @@ TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLife
 
 // A commit goes on about the job.
 TEST_F(NothingLeaks, ACallThatSaysMoreOfTheJobAsksForNoRelease) {
-    grant(kJobLock);
-    call({"EVALSHA", "sha", "2", kJobLock, "job:meta:a", "token", "token", "to", "RUNNING"});
+    grant(kLockOfA);
+    call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", "token", "to", "RUNNING"});
     now += 60s;
     gone(Removal::deleted);
     EXPECT_THAT(found, IsEmpty());
@@ -162,7 +162,7 @@ TEST_F(NothingLeaks, ACallThatSaysMoreOfTheJobAsksForNoRelease) {
 
 TEST_F(NothingLeaks, AReplicaWithoutRepliesCannotReleaseIt) {
     for (const auto since_the_last : {5s, 15s}) {
-        grant(kJobLock);
+        grant(kLockOfA);
         ask_for_release();
         now += 30s;
         reply(EventOutcome::not_applied);
@@ -173,7 +173,7 @@ TEST_F(NothingLeaks, AReplicaWithoutRepliesCannotReleaseIt) {
 }
 
 TEST_F(NothingLeaks, WhileRedisRefusesItNoReplicaCanReleaseIt) {
-    grant(kJobLock);
+    grant(kLockOfA);
     fault("redis.errors");
     ask_for_release();
     now += 50s;
@@ -184,7 +184,7 @@ TEST_F(NothingLeaks, WhileRedisRefusesItNoReplicaCanReleaseIt) {
 }
 
 TEST_F(NothingLeaks, AReplicaThatDiesMeanwhileLeavesItToExpire) {
-    grant(kJobLock);
+    grant(kLockOfA);
     ask_for_release();
     befall(EventKind::node_down, kReplica);
     now += 60s;
@@ -203,7 +203,7 @@ TEST_F(NothingLeaks, AnotherKindOfLockIsLeftToExpire) {
 
 // A replica whose reply to a request for the lock was lost releases what it may not have; another one holds it.
 TEST_F(NothingLeaks, OnlyTheHolderCanReleaseIt) {
-    grant(kJobLock, kSomeTime, "other");
+    grant(kLockOfA, kSomeTime, "other");
     ask_for_release();
     now += 60s;
     gone(Removal::expired);
@@ -214,8 +214,8 @@ TEST_F(NothingLeaks, AReplicaWithoutAReplyThatItHoldsALockReleasesIt) {
     for (const auto outcome : {EventOutcome::applied, EventOutcome::unknown}) {
         EXPECT_THAT(found, IsEmpty());
         call({"token"});
-        grant(kJobLock);
-        reply(outcome, kJobLock);
+        grant(kLockOfA);
+        reply(outcome, kLockOfA);
         now += 20s;
         gone(Removal::expired);
     }
@@ -230,8 +230,8 @@ protected:
         now += 1min;
         message(EventKind::deliver, When::applied);
         call({"token"});
-        grant(kJobLock);
-        reply(EventOutcome::applied, kJobLock);
+        grant(kLockOfA);
+        reply(EventOutcome::applied, kLockOfA);
         now += 1s;
     }
     void announce() {

@@ -1,4 +1,4 @@
-#include "sim/oracles/letter_facts.h"
+#include "sim/model/letter_text.h"
 
 #include <fmt/core.h>
 
@@ -14,39 +14,6 @@ namespace lockstep::sim {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::string_view kFailed = "JOB_STATUS_FAILED";
-constexpr std::string_view kDenied = "JOB_STATUS_DENIED";
-constexpr std::string_view kTimeout = "JOB_STATUS_TIMEOUT";
-constexpr std::string_view kFatal = "JOB_STATUS_FAILED_FATAL";
-
-constexpr std::array kMeanings{
-    CodeMeaning{"safety_denied", kDenied, "DENIED"},
-    CodeMeaning{"safety_unknown", kDenied, "DENIED"},
-    CodeMeaning{"safety_timeout", kDenied, "DENIED"},
-    CodeMeaning{"input_unreadable", kDenied, "DENIED"},
-    CodeMeaning{"invalid_result_pointer", kFailed, "FAILED"},
-    CodeMeaning{"invalid_request", kFailed, "FAILED"},
-    CodeMeaning{"request_missing", kFailed, "FAILED"},
-    CodeMeaning{"max_scheduling_retries", kFailed, "FAILED"},
-    CodeMeaning{"max_retries_exceeded", kFailed, "FAILED"},
-    CodeMeaning{"no_pool_mapping", kFailed, "FAILED"},
-    CodeMeaning{"no_workers", kFailed, "FAILED"},
-    CodeMeaning{"stale_worker", kFailed, "FAILED"},
-    CodeMeaning{"pool_overloaded", kFailed, "FAILED"},
-    CodeMeaning{"tenant_limit", kFailed, "FAILED"},
-    CodeMeaning{"dispatch_failed", kFailed, "FAILED"},
-    CodeMeaning{"handling_lost", kFailed, "FAILED"},
-    CodeMeaning{"timeout", kTimeout, "TIMEOUT"},
-    CodeMeaning{"timeout_unheard", kTimeout, "TIMEOUT"},
-    CodeMeaning{"output_quarantined", kDenied, "OUTPUT_QUARANTINED"},
-    CodeMeaning{"output_quarantined_async", kDenied, "OUTPUT_QUARANTINED"},
-    CodeMeaning{"quarantine_failed", kFailed, ""},
-    CodeMeaning{"redelivery_dlq_retry", "", ""},  // of the end that the job has
-    CodeMeaning{"poison_message", kFailed, ""},
-    CodeMeaning{"saga_unmarshal_failed", kFatal, ""},
-    CodeMeaning{"saga_entry_expired", kFatal, ""},
-};
 
 constexpr std::array<std::string_view, 6> kNotAboutJobs{"poison:",       "undecodable:",  "saga-unmarshal-",
                                                         "saga-expired-", "saga-unknown-", "run:"};
@@ -101,28 +68,6 @@ tl::expected<LetterText, std::string> read_letter(std::string_view entry) {
 
 bool about_a_job(std::string_view id) {
     return std::ranges::none_of(kNotAboutJobs, [id](std::string_view prefix) { return id.starts_with(prefix); });
-}
-
-const CodeMeaning* meaning_of(std::string_view code) {
-    const auto* const found = std::ranges::find(kMeanings, code, &CodeMeaning::code);
-    return found == kMeanings.end() ? nullptr : found;
-}
-
-std::int32_t bus_number_of(std::string_view code) {
-    if (code == "approval_rejected" || code == "policy_denied") return 300;
-    if (code == "policy_violation") return 301;
-    if (code == "max_scheduling_retries") return 201;
-    if (code == "timeout") return 200;
-    if (code == "permission_denied") return 202;
-    return 0;
-}
-
-std::string_view state_after(std::string_view status) {
-    if (status == "JOB_STATUS_SUCCEEDED") return "SUCCEEDED";
-    if (status == kTimeout) return "TIMEOUT";
-    if (status == kDenied) return "DENIED";
-    if (status == "JOB_STATUS_CANCELLED") return "CANCELLED";
-    return "FAILED";
 }
 
 }  // namespace lockstep::sim

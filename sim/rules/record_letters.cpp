@@ -1,0 +1,124 @@
+// An entry that a scheduler writes for a dead letter has the documented fields, names its job, topic, tries and state, and its code and
+// status say what became of the job: those of the worker's result, where that ended it, else those of the scheduler's reason. What is
+// published of it is the same, or that of an entry that was evicted, with the number that belongs to the code.
+#include <algorithm>
+#include <cstdlib>
+
+#include "engine/wire/messages.h"
+#include "sim/rules/record_rules.h"
+#include "sim/spec/letter_codes.h"
+
+namespace lockstep::sim::rules {
+
+namespace {
+
+using spec::CodeMeaning;
+
+/// A script may not be able to quote it.
+std::string quotable(std::string_view topic) {
+    std::string text(topic);
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f || c == '"' || c == '\\') c = '_';
+    return text;
+}
+
+bool is_its_topic(const Job& job, std::string_view topic) {
+    const auto& topics = job.sources.topics;
+    if (job.sources.request_unread || was_replaced(topic)) return true;
+    if (topic.empty() || topic == "unknown") return job.topic.empty() || std::ranges::count(topics, topic) > 0;
+    return std::ranges::any_of(topics, [&](std::string_view one) { return quotable(one) == quotable(topic); });
+}
+
+/// Empty: the code and the status are those of what became of it.
+std::string_view contradiction(const Job& job, const LetterText& letter) {
+    const bool reported = std::ranges::any_of(job.sources.reports, [&letter](const Report& report) {
+        return report.status == letter.status && says(letter.code, report.code) && says(letter.reason, report.reason);
+    });
+    if (reported && spec::state_after(letter.status) == job.in_hash) return {};
+    const CodeMeaning* meaning = spec::meaning_of(letter.code);
+    if (meaning == nullptr) return "no worker has reported that";
+    const std::string_view end = job.in_hash == State::denied ? "JOB_STATUS_DENIED" : "JOB_STATUS_FAILED";
+    if (letter.status != (meaning->status.empty() ? end : meaning->status)) return "it has another status";
+    if (meaning->state != State::absent && meaning->state != job.in_hash) return "it is not of that end";
+    const bool given = std::ranges::any_of(job.sources.decisions, [&letter](const PolicyAnswer& answer) {
+        return answer.decision == "DENY" && says(letter.reason, answer.reason);
+    });
+    if (letter.code == "safety_denied" && !given) return "policy has not given that reason";
+    if (meaning->state == State::timeout && !letter.reason.starts_with("timeout"))
+        return "it does not say what was over";
+    return {};
+}
+
+/// Of a job.
+void agrees_with_record(const RecordChange& change, const LetterText& letter, Verdict& verdict) {
+    const Job& job = *change.job;
+    const State was = change.from.value_or(job.in_hash);
+    verdict.require(letter.last_state == to_string(was) || letter.last_state == to_string(job.in_hash), 0,
+                    "its dead letter says that it was {} last, and it was {}", letter.last_state, to_string(was));
+    verdict.require(letter.attempts == job.sources.attempts, 0, "its dead letter counts {} tries, and its record {}",
+                    letter.attempts, job.sources.attempts);
+    verdict.require(is_its_topic(job, letter.topic), 0, "its dead letter names the topic '{}', and its record '{}'",
+                    letter.topic, job.topic);
+    const std::string_view reason = change.field("failure_reason");
+    verdict.require(!change.has("failure_reason") || says(letter.reason, reason), 0,
+                    "its dead letter gives the reason '{}', and its record '{}'", letter.reason, reason);
+    const std::string_view what = contradiction(job, letter);
+    verdict.require(what.empty(), 0, "it is {}, and its dead letter says {} with the code {} ({}): {}",
+                    to_string(job.in_hash), letter.status, letter.code, letter.reason, what);
+}
+
+void entry_is_true(const JobWritten& written, const Model& model, Verdict& verdict) {
+    const RecordChange& change = *written.change;
+    if (!change.letter) return;
+    verdict.exercised();
+    verdict.require(change.letter->has_value(), 0, "its dead letter {}: {}",
+                    change.letter->has_value() ? std::string{} : change.letter->error(), change.letter_entry);
+    if (!change.letter->has_value()) return;
+    const LetterText& letter = **change.letter;
+    verdict.require(letter.id == change.job->name, 0, "its dead letter is about {}", letter.id);
+    constexpr std::int64_t kSecondsOfDay = 86'400;
+    const std::int64_t age = written.redis_ms / 1000 - letter.created_at.count();
+    verdict.require(model.clocks_jumped() || std::abs(age) <= kSecondsOfDay, 0,
+                    "its dead letter was written {} s ago, by what it says", age);
+    if (!about_a_job(change.job->name)) {
+        const CodeMeaning* meaning = spec::meaning_of(letter.code);
+        verdict.require(meaning != nullptr && meaning->status == letter.status, 0,
+                        "its dead letter says {} with the code {}", letter.status, letter.code);
+    } else if (!change.job->lost.any()) {
+        agrees_with_record(change, letter, verdict);
+    }
+}
+
+void publication_is_true(const LetterSent& sent, const Model&, Verdict& verdict) {
+    const cap::JobResult& result = sent.packet->job_result();
+    const std::string& code = result.error_code();
+    const std::string& status = cap::JobStatus_Name(result.status());
+    const int number = static_cast<int>(result.error_code_enum());
+    verdict.exercised();
+    verdict.require(number == spec::bus_number_of(code), 0, "{} is published with the number {}, which is {}", code,
+                    number, spec::bus_number_of(code));
+    if (code == "quarantine_failed" || sent.job == nullptr) {
+        const CodeMeaning* meaning = spec::meaning_of(code);
+        verdict.require(meaning != nullptr && meaning->status == status, 0, "{} is published with {}", code, status);
+        return;
+    }
+    verdict.require(sent.packet->trace_id() == sent.job->name, 0, "it is published under the trace {}",
+                    sent.packet->trace_id());
+    const RecordSources& sources = sent.job->sources;
+    if (!sources.letter || sent.job->lost.any()) return;
+    const auto is_it = [&](const LetterText& entry) {
+        return entry.status == status && entry.code == code && says(entry.reason, result.error_message());
+    };
+    verdict.require(is_it(*sources.letter) || std::ranges::any_of(sources.evicted_letters, is_it), 0,
+                    "its dead letter says {}, {} ({}), and {}, {} ({}) is published", sources.letter->status,
+                    sources.letter->code, sources.letter->reason, status, code, result.error_message());
+}
+
+}  // namespace
+
+void letters_are_true(Rules& rules) {
+    rules.add(entry_is_true);
+    rules.add(publication_is_true);
+}
+
+}  // namespace lockstep::sim::rules

@@ -1,0 +1,539 @@
+// What records may say, and which of their errors are noticed.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "engine/wire/json.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/sha256.h"
+#include "sim/rules/rule_fixture.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+namespace {
+
+using fakes::EventKind;
+using fakes::When;
+using fakes::redis::kNever;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr const char* kMicros = "1700000000000000";
+constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
+
+class RecordsTrueTest : public testing::RuleTest {
+protected:
+    RecordsTrueTest() : RuleTest(rules::records_true) { now = Time{std::chrono::milliseconds{1'700'000'000'000}}; }
+
+    template <class... Changes>
+    void command(fakes::NodeId client, Changes... changes) {
+        by_command(client, {"EVALSHA", "sha1"}, [&] { (changes(), ...); });
+    }
+    auto field(std::string name, std::string value) {
+        return [this, name, value] { keys.hash_set(at<fakes::redis::Hash>("job:meta:a"), name, value); };
+    }
+    auto text(std::string key, std::string value) {
+        return [this, key, value] { keys.set_string(key, value, kNever); };
+    }
+    auto score(std::string key, double at_score) {
+        return [this, key, at_score] { keys.zset_set(at<fakes::redis::SortedSet>(key), "a", at_score); };
+    }
+    auto entry(std::string key, std::string value) {
+        return [this, key, value] { keys.list_insert(at<fakes::redis::List>(key), 0, value); };
+    }
+    /// The entry of a job on `job.x` that has been tried once and was RUNNING.
+    auto letter(std::string status, std::string code, std::string reason) {
+        return text("dlq:entry:a",
+                    fmt::format(R"({{"job_id":"a","topic":"job.x","status":"{}","reason_code":"{}","reason":"{}",)"
+                                R"("last_state":"RUNNING","attempts":1,"created_at":"{}"}})",
+                                status, code, reason, kCreated));
+    }
+    void running() {
+        command(kReplica, field("topic", "job.x"), field("attempts", "1"), field("state", "RUNNING"));
+        EXPECT_THAT(found, IsEmpty());
+    }
+    void reports(cap::JobStatus status, const std::string& code, const std::string& message) {
+        cap::JobResult result;
+        result.set_job_id("a");
+        result.set_status(status);
+        result.set_error_code(code);
+        result.set_error_message(message);
+        const auto packet = engine::wire::make_packet(std::move(result), "trace", "w", {});
+        fakes::Event event = event_of(EventKind::deliver, "a");
+        event.packet = &packet;
+        tell(event);
+    }
+    void tells(cap::JobStatus status, const std::string& code, const std::string& message, int number,
+               const std::string& trace = "a") {
+        cap::JobResult result;
+        result.set_job_id("a");
+        result.set_status(status);
+        result.set_error_code(code);
+        result.set_error_message(message);
+        result.set_error_code_enum(static_cast<cap::ErrorCode>(number));
+        const auto packet = engine::wire::make_packet(std::move(result), trace, "cordum-scheduler", {});
+        fakes::Event event = event_of(EventKind::publish, "a", When::before);
+        event.node = kReplica;
+        event.subject = engine::wire::kSubjectDlq;
+        event.packet = &packet;
+        tell(event);
+    }
+    template <class Answer>
+    void answers(EventKind kind, Answer answer) {
+        answer.set_reason("because");
+        answer.set_rule_id("r1");
+        answer.set_policy_snapshot("s1");
+        const std::string bytes = answer.SerializeAsString();
+        fakes::Event event = event_of(kind, "a", When::answered);
+        event.node = kReplica;
+        event.payload = bytes;
+        tell(event);
+    }
+
+    template <class Container>
+    fakes::redis::Keyspace::Node& at(std::string_view key) {
+        auto* node = keys.find(key);
+        return node != nullptr ? *node : keys.create<Container>(key);
+    }
+};
+
+// Dead letters ----------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, ALetterSaysWhatBecameOfTheJob) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), field("failure_reason", "timeout: RUNNING >15m"),
+            letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: RUNNING >15m"));
+    EXPECT_THAT(found, IsEmpty());
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: RUNNING >15m", 200);
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, ACodeOfAnotherEndIsNone) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_DENIED", "safety_denied", "no"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("it is not of that end")));
+}
+
+TEST_F(RecordsTrueTest, NorDoesAStatusOfAnotherCode) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_FAILED", "timeout", "timeout: x"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("it has another status")));
+}
+
+TEST_F(RecordsTrueTest, WhatAWorkerHasReportedIsPassedOn) {
+    running();
+    reports(cap::JOB_STATUS_FAILED, "oom", "out of memory");
+    command(kReplica, field("state", "FAILED"), letter("JOB_STATUS_FAILED", "oom", "out of memory"));
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, AndNothingElse) {
+    running();
+    reports(cap::JOB_STATUS_FAILED, "oom", "out of memory");
+    command(kReplica, field("state", "FAILED"), letter("JOB_STATUS_FAILED", "oom", "something"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("no worker has reported that")));
+}
+
+TEST_F(RecordsTrueTest, TopicTriesStateAndReasonAreThoseOfTheRecord) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), field("attempts", "2"), field("failure_reason", "timeout: y"),
+            letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    EXPECT_THAT(found,
+                ElementsAre(HasSubstr("counts 1 tries, and its record 2"), HasSubstr("gives the reason 'timeout: x'")));
+}
+
+TEST_F(RecordsTrueTest, ALetterHasTheDocumentedFieldsAndNoOthers) {
+    command(kReplica, text("dlq:entry:poison:S:1", R"({"job_id":"poison:S:1","code":"x"})"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("has a code, which no letter has")));
+    command(kReplica, text("dlq:entry:b", R"({"job_id":"b","created_at":1700000000})"));
+    EXPECT_THAT(found.back(), HasSubstr("created_at that is no time"));
+    command(Topology::kGateway, text("dlq:entry:c", "{}"));
+    EXPECT_EQ(found.size(), 2U) << "a gateway's dead letters are its own";
+}
+
+TEST_F(RecordsTrueTest, ALetterIsAboutItsJobAndOfItsTime) {
+    const auto write = [this](const char* job, const char* topic, const char* state, const char* created) {
+        command(kReplica, field("state", "TIMEOUT"),
+                text("dlq:entry:a", fmt::format(R"({{"job_id":"{}","topic":"{}","status":"JOB_STATUS_TIMEOUT",)"
+                                                R"("reason_code":"timeout","reason":"timeout: x","last_state":"{}",)"
+                                                R"("attempts":1,"created_at":"{}"}})",
+                                                job, topic, state, created)));
+        keys.remove(*keys.find("dlq:entry:a"));
+    };
+    running();
+    write("a", "job.x", "RUNNING", kCreated);
+    EXPECT_THAT(found, IsEmpty());
+    write("b", "job.x", "TIMEOUT", kCreated);
+    EXPECT_THAT(found, ElementsAre("a: its dead letter is about b"));
+    write("a", "job.y", "TIMEOUT", kCreated);
+    EXPECT_THAT(found.back(), HasSubstr("names the topic 'job.y', and its record 'job.x'"));
+    write("a", "job.x", "PENDING", kCreated);
+    EXPECT_THAT(found.back(), HasSubstr("it was PENDING last, and it was TIMEOUT"));
+    write("a", "job.x", "TIMEOUT", "2023-11-10T22:13:20Z");
+    EXPECT_THAT(found.back(), HasSubstr("was written 345600 s ago"));
+    EXPECT_EQ(found.size(), 4U);
+}
+
+TEST_F(RecordsTrueTest, AWarningHasTheStatusOfItsCode) {
+    tells(cap::JOB_STATUS_FAILED, "quarantine_failed", "", 0);
+    EXPECT_THAT(found, IsEmpty());
+    tells(cap::JOB_STATUS_DENIED, "quarantine_failed", "", 0);
+    EXPECT_THAT(found, ElementsAre("a: quarantine_failed is published with JOB_STATUS_DENIED"));
+}
+
+TEST_F(RecordsTrueTest, ThePublicationSaysTheSame) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    tells(cap::JOB_STATUS_FAILED, "timeout", "timeout: x", 200);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("and JOB_STATUS_FAILED, timeout (timeout: x) is published")));
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 0);
+    EXPECT_THAT(found.back(), HasSubstr("timeout is published with the number 0, which is 200"));
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200, "b");
+    EXPECT_THAT(found.back(), HasSubstr("under the trace b"));
+}
+
+TEST_F(RecordsTrueTest, ALetterThatWasEvictedMayStillBePublished) {
+    running();
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    running();
+    keys.remove(*keys.find("dlq:entry:a"), fakes::redis::Removal::evicted);
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: found without one"));
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200);
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: found without one", 200);
+    EXPECT_THAT(found, IsEmpty());
+    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: y", 200);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("and JOB_STATUS_TIMEOUT, timeout (timeout: y) is published")));
+}
+
+// Times -----------------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, TimesAreMicrosecondsAndThoseOfLettersSeconds) {
+    command(kReplica, field("state", "PENDING"), field("updated_at", kMicros), score("job:index:pending", 1.7e15),
+            score("dlq:index", 1.7e9), entry("job:events:a", fmt::format("{}|PENDING", kMicros)));
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica, score("job:recent", 1.7e12));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("job:recent is dated 1700000000 ms")));
+    command(kReplica, score("dlq:index", 1.7e15));
+    EXPECT_THAT(found.back(), HasSubstr("dlq:index is dated"));
+    command(kReplica, entry("job:events:a", "1700000000|RUNNING"));
+    EXPECT_THAT(found.back(), HasSubstr("its history is dated"));
+    command(kReplica, entry("job:events:a", "now|RUNNING"));
+    EXPECT_THAT(found.back(), HasSubstr("its history is dated nan ms"));
+    command(kReplica, field("updated_at", "now"));
+    EXPECT_THAT(found.back(), HasSubstr("updated_at is dated nan ms"));
+}
+
+TEST_F(RecordsTrueTest, AnIndexSaysWhatTheRecordSays) {
+    command(kReplica, field("updated_at", kMicros), score("job:index:pending", 1.7e15 + 1));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("job:index:pending lists it under 1700000000000001")));
+    command(kReplica, field("deadline_unix", "1700000060000000"), score("job:deadline", 1.70000006e12));
+    EXPECT_THAT(found.back(), HasSubstr("job:deadline lists it under 1700000060000,"));
+}
+
+// The request -----------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, TheRecordSaysWhatTheRequestSays) {
+    cap::JobRequest request;
+    request.set_job_id("a");
+    request.set_topic(" job.x ");
+    request.set_principal_id("p");
+    (*request.mutable_env())["tenant_id"] = "acme";
+    (*request.mutable_labels())["k"] = "1";
+    (*request.mutable_meta()->mutable_labels())["k"] = "2";
+    request.mutable_meta()->add_risk_tags("secrets");
+    const std::string json = engine::wire::to_json(request, engine::wire::Unpopulated::emit);
+    command(kReplica, text("job:req:a", json), field("topic", "job.x"), field("tenant", "acme"),
+            field("principal", "p"), field("actor_id", "p"), field("labels", R"({"k":"2"})"),
+            field("risk_tags", R"(["secrets"])"));
+    EXPECT_THAT(found, IsEmpty());
+    keys.remove(*keys.find("job:req:a"));
+    command(kReplica, text("job:req:a", json), field("topic", "job.x"), field("tenant", "default"),
+            field("principal", "p"), field("actor_id", "p"), field("labels", R"({"k":"1"})"),
+            field("risk_tags", R"(["secrets"])"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the tenant 'acme', and its record says 'default'"),
+                                   HasSubstr(R"(the labels '{"k":"2"}')")));
+}
+
+// Policy ----------------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, ARecordedDecisionIsOneThatWasAnswered) {
+    cap::PolicyCheckResponse answer;
+    answer.set_decision(cap::DECISION_TYPE_DENY);
+    answers(EventKind::kernel_check, answer);
+    const auto decided = [this](const char* rule) {
+        command(kReplica, field("safety_decision", "DENY"), field("safety_reason", "because"),
+                field("safety_rule_id", rule), field("safety_snapshot", "s1"), field("safety_checked_at", kMicros));
+    };
+    decided("r1");
+    EXPECT_THAT(found, IsEmpty());
+    decided("s1");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("policy has decided DENY ('because', rule 's1', snapshot 's1')")));
+}
+
+TEST_F(RecordsTrueTest, TheListOfDecisionsSaysTheSame) {
+    cap::PolicyCheckResponse answer;
+    answer.set_decision(cap::DECISION_TYPE_ALLOW);
+    answers(EventKind::kernel_check, answer);
+    const auto decided = [this](const std::string& decision) {
+        command(kReplica, field("safety_decision", "ALLOW"), field("safety_reason", "because"),
+                field("safety_rule_id", "r1"), field("safety_snapshot", "s1"),
+                entry("job:decisions:a",
+                      fmt::format(R"({{"decision":"{}","reason":"because","rule_id":"r1","policy_snapshot":"s1",)"
+                                  R"("approval_ref":"","approval_required":false,"checked_at":{}}})",
+                                  decision, kMicros)));
+    };
+    decided("ALLOW");
+    EXPECT_THAT(found, IsEmpty());
+    decided("DENY");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("its list of decisions gets")));
+}
+
+TEST_F(RecordsTrueTest, OfTwoDeadlinesThatOneCommandWritesTheLastCounts) {
+    running();
+    command(kReplica, field("deadline_unix", "1700000900000000"), score("job:deadline", 1700000900000000),
+            field("deadline_unix", "1700000100000000"), score("job:deadline", 1700000100000000));
+    EXPECT_THAT(found, IsEmpty());
+}
+
+// Outputs ---------------------------------------------------------------------------------------------------------------
+
+TEST_F(RecordsTrueTest, ARecordedVerdictIsOneThatWasAnsweredAndOfItsPhase) {
+    running();
+    cap_output::OutputCheckResponse answer;
+    answer.set_decision(cap_output::OUTPUT_DECISION_QUARANTINE);
+    answers(EventKind::output_check, answer);
+    const auto judged = [this](const char* state, const char* phase, const char* decision, const char* rule) {
+        const std::string record = fmt::format(
+            R"({{"decision":"{}","reason":"because","rule_id":"{}","policy_snapshot":"s1","checked_at":{},"phase":"{}"}})",
+            decision, rule, kMicros, phase);
+        command(kReplica, text("job:a:output_decision", record), field("output_safety", record), field("state", state));
+    };
+    judged("SUCCEEDED", "sync", "QUARANTINE", "r1");
+    judged("OUTPUT_QUARANTINED", "async", "QUARANTINE", "r1");
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica, field("state", "SUCCEEDED"));
+    judged("SUCCEEDED", "sync", "QUARANTINE", "r1");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("is of the phase 'sync', and it was SUCCEEDED")));
+    judged("SUCCEEDED", "async", "ALLOW", "r1");
+    EXPECT_THAT(found.back(), HasSubstr("a verdict on its output that policy has not answered"));
+    judged("SUCCEEDED", "async", "QUARANTINE", "r2");
+    EXPECT_THAT(found.back(), HasSubstr("a verdict on its output that policy has not answered"));
+    command(kReplica, field("output_safety", "{}"));
+    EXPECT_THAT(found.back(), HasSubstr("is not recorded alike"));
+    command(kReplica, text("job:a:output_decision", "[]"), field("output_safety", "[]"));
+    EXPECT_THAT(found.back(), HasSubstr("is no JSON object"));
+    found.clear();
+    const std::string partial =
+        fmt::format(R"({{"decision":"REDACT","checked_at":{},"phase":"async","partial":true}})", kMicros);
+    command(kReplica, text("job:a:output_decision", partial), field("output_safety", partial),
+            field("state", "FAILED"));
+    EXPECT_THAT(found,
+                ElementsAre(HasSubstr("contradicts itself"), HasSubstr("is redacted to '', and its result is ''"),
+                            HasSubstr("that policy has not answered")));
+}
+
+class RedactionsTrueTest : public RecordsTrueTest {
+protected:
+    /// Policy is shown `content`, of an output of `size` bytes, and has these findings: first byte and length.
+    void finds(const std::string& content, std::int64_t size, std::vector<std::pair<int, int>> places) {
+        cap_output::OutputCheckRequest question;
+        question.set_output_content(content);
+        question.set_output_size_bytes(size);
+        cap_output::OutputCheckResponse answer;
+        answer.set_decision(cap_output::OUTPUT_DECISION_REDACT);
+        for (const auto& [offset, length] : places) {
+            auto& finding = *answer.add_findings();
+            finding.set_offset(offset);
+            finding.set_length(length);
+        }
+        findings = places.size();
+        const std::string asked = engine::wire::serialise(question);
+        const std::string told = engine::wire::serialise(answer);
+        for (const auto& [when, bytes] : {std::pair{When::before, &asked}, {When::answered, &told}}) {
+            fakes::Event event = event_of(EventKind::output_check, "a", when);
+            event.node = kReplica;
+            event.payload = *bytes;
+            tell(event);
+        }
+    }
+    void redact() {
+        std::string found;
+        for (std::size_t i = 0; i < findings; ++i) found += i == 0 ? R"({"detail":""})" : R"(,{"detail":""})";
+        const std::string record = fmt::format(
+            R"({{"decision":"REDACT","redacted_ptr":"redis://res:a:redacted:1","checked_at":{},"phase":"sync","findings":[{}]}})",
+            kMicros, found);
+        command(kReplica, text("job:a:output_decision", record), field("output_safety", record),
+                field("result_ptr", "redis://res:a:redacted:1"), field("state", "SUCCEEDED"));
+    }
+    void replacement(const std::string& content) { command(kReplica, text("res:a:redacted:1", content)); }
+
+    std::size_t findings = 0;
+};
+
+TEST_F(RedactionsTrueTest, EveryPlaceIsReplacedHoweverTheyOverlap) {
+    running();
+    finds("write to ann@example.org, please", 32, {{0, 25}, {9, 15}, {26, 99}});
+    replacement("[REDACTED] [REDACTED]");
+    redact();
+    EXPECT_THAT(found, IsEmpty());
+    running();
+    replacement("[REDACTED], please");
+    redact();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("by what policy has found it is '[REDACTED] [REDACTED]'")));
+}
+
+TEST_F(RedactionsTrueTest, WithoutAPlaceAllIsReplacedAndSoIsWhatPolicyHasNotSeen) {
+    running();
+    finds("secret", 6, {});
+    replacement("[REDACTED]");
+    redact();
+    running();
+    finds("0123", 9, {{0, 1}});
+    replacement("[REDACTED]123[REDACTED]");
+    redact();
+    EXPECT_THAT(found, IsEmpty());
+    running();
+    replacement("secret");
+    redact();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("what replaces its output is 'secret'")));
+}
+
+TEST_F(RedactionsTrueTest, AReplacementIsJudgedUnlessRedisHasLostTheJob) {
+    running();
+    finds("secret", 6, {});
+    replacement("secret");
+    keys.restore([] {});
+    redact();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("what replaces its output is 'secret'")));
+    found.clear();
+    keys.restore([this] { keys.hash_set(*keys.find("job:meta:a"), "state", "RUNNING"); });
+    redact();
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(RedactionsTrueTest, AReplacementIsThere) {
+    running();
+    finds("secret", 6, {});
+    redact();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("and nothing is there")));
+}
+
+TEST_F(RecordsTrueTest, JobsOfWhichSomethingIsLostAreLeftOut) {
+    running();
+    keys.act_for({});
+    keys.remove(*keys.find("job:meta:a"), fakes::redis::Removal::evicted);
+    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
+    cap::JobRequest request;
+    request.set_job_id("a");
+    request.set_topic("job.x");
+    (*request.mutable_labels())["safety_bypassed"] = "true";
+    command(Topology::kGateway, text("job:req:a", engine::wire::to_json(request)));
+    cap::PolicyCheckResponse answer;
+    answer.set_decision(cap::DECISION_TYPE_REQUIRE_HUMAN);
+    answers(EventKind::kernel_check, answer);
+    const auto asked = [this](const std::string& hash) {
+        command(kReplica, field("safety_decision", "REQUIRE_APPROVAL"), field("safety_reason", "because"),
+                field("safety_rule_id", "r1"), field("safety_snapshot", "s1"), field("safety_job_hash", hash));
+    };
+    asked(engine::wire::sha256_hex(engine::wire::serialise(request)));
+    EXPECT_THAT(found, IsEmpty());
+    request.clear_labels();
+    asked(engine::wire::sha256_hex(engine::wire::serialise(request)));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("none of its stored requests has that")));
+}
+
+TEST_F(RecordsTrueTest, EveryDispatchHasAMessageIdOfItsOwn) {
+    const auto send = [this](const char* number, const char* id) {
+        command(kReplica, field("ls_dispatches", number));
+        fakes::Event event = event_of(EventKind::publish, "a", When::before);
+        event.node = kReplica;
+        event.subject = "worker.w.jobs";
+        event.message_id = id;
+        tell(event);
+    };
+    running();
+    send("1", "jobreq:a:1");
+    send("1", "jobreq:a:1");
+    send("2", "jobreq:a:2");
+    EXPECT_THAT(found, IsEmpty());
+    send("3", "jobreq:a:2");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("and so had number 2")));
+}
+
+TEST_F(RecordsTrueTest, SettingsAreAddedToAndNotChanged) {
+    command(Topology::kOperator,
+            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["x"]}}},"revision":3})"));
+    command(kReplica, text("cfg:system:default",
+                           R"({"data":{"pools":{"topics":{"a":["x"],"b":["y"]}},"_poolsFileHash":"h"},"revision":4})"));
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica,
+            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["z"],"b":["y"]}}},"revision":5})"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("data.pools.topics.a is not what stood there")));
+    found.clear();
+    command(kReplica,
+            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["z"],"b":["y"]}}},"revision":9})"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("writes revision 9")));
+    command(kReplica, text("cfg:system:default", "[]"));
+    EXPECT_THAT(found.back(), HasSubstr("it writes settings where there were {\"data\""));
+}
+
+TEST_F(RecordsTrueTest, AStoredRequestIsNotReplaced) {
+    const std::string first = R"({"job_id":"a","topic":"job.x"})";
+    command(kReplica, text("job:req:a", first), field("topic", "job.x"), field("tenant", "default"));
+    command(kReplica, text("job:req:a", first));
+    EXPECT_THAT(found, IsEmpty());
+    command(Topology::kGateway, text("job:req:a", R"({"job_id":"a","topic":"job.x","labels":{"a":"b"}})"));
+    EXPECT_THAT(found, IsEmpty()) << "a gateway writes that it is approved";
+    command(kReplica, text("job:req:a", R"({"job_id":"a","topic":"job.y"})"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("its stored request is replaced")));
+    keys.remove(*keys.find("job:req:a"));
+    command(kReplica, text("job:req:a", "{"));
+    EXPECT_THAT(found.back(), HasSubstr("its stored request cannot be read: {"));
+}
+
+TEST_F(RecordsTrueTest, AnIdempotencyKeyIsThatOfTheRequestUnderItsTenant) {
+    const std::string request =
+        R"({"job_id":"a","topic":"job.x","tenant_id":"acme","meta":{"idempotency_key":"once"}})";
+    command(kReplica, text("job:req:a", request), field("topic", "job.x"), field("tenant", "acme"),
+            field("idempotency_key", "once"), text("job:idempotency:acme:once", "a"));
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica, text("job:idempotency::once", "a"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("job:idempotency::once is recorded for it, and its request asks for "
+                                             "'job:idempotency:acme:once'")));
+}
+
+TEST_F(RecordsTrueTest, TheVerdictOfAScanStandsWhereNothingElseChanges) {
+    const auto verdict = [this](const std::string& phase) {
+        const std::string record = fmt::format(
+            R"({{"decision":"ALLOW","reason":"because","rule_id":"r1","policy_snapshot":"s1","phase":"{}","checked_at":{}}})",
+            phase, kMicros);
+        return [=, this] {
+            field("output_safety", record)();
+            text("job:a:output_decision", record)();
+        };
+    };
+    running();
+    cap_output::OutputCheckResponse answer;
+    answer.set_decision(cap_output::OUTPUT_DECISION_ALLOW);
+    answers(EventKind::output_check, answer);
+    command(kReplica, verdict("sync"), field("state", "SUCCEEDED"));
+    command(kReplica, verdict("async"));
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica, verdict("async"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the verdict of a scan of its output was")));
+}
+
+TEST_F(RecordsTrueTest, WhereOneCommandListsAJobTwiceTheLastPlaceCounts) {
+    command(kReplica, field("deadline_unix", "2000"), score("job:deadline", 2000), field("deadline_unix", "1000"),
+            score("job:deadline", 1000));
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica, field("deadline_unix", "500"), score("job:deadline", 700));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("job:deadline lists it under 700, and its record says 500")));
+}
+
+}  // namespace
+}  // namespace lockstep::sim
