@@ -129,11 +129,14 @@ struct Delivered : Observed {
     std::uint64_t bytes = 0;
     MessageLife message;  // with this delivery
     bool is_packet = true;
+    bool has_request = false;
     bool is_submission = false;  // by the schedulers' durable
 };
 
 /// A node has answered a delivery.
 struct DeliveryAnswered : Observed {
+    bool has_request = false;
+    std::optional<engine::Duration> requeued_for;
     const Unanswered* unanswered = nullptr;  // of the node, without that delivery
 };
 
@@ -204,6 +207,7 @@ struct LockTouched : Observed {
 /// A lock of any kind was taken or renewed. `key` is valid during the run, and so below.
 struct LockGranted : Observed {
     std::string_view key;
+    bool is_renewed = false;
     std::int64_t expires_at = 0;
 };
 
@@ -358,6 +362,11 @@ struct CalledOff : Observed {};
 /// A scheduler heard that a job is to be cancelled, which is known and has not ended.
 struct AskedToCancel : Observed {};
 
+/// A command of a scheduler says something of a try of a job.
+struct TryRecorded : Observed {
+    TryRecord record;
+};
+
 /// A command of a scheduler has written keys.
 struct KeysWritten : Observed {
     const KeyLives* lives = nullptr;
@@ -397,6 +406,6 @@ using Fact =
                  ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
-                 SettingsWritten, LetterSent>;
+                 SettingsWritten, LetterSent, TryRecorded>;
 
 }  // namespace lockstep::sim

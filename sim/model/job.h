@@ -25,6 +25,7 @@
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
 #include "sim/model/stays.h"
+#include "sim/model/tries.h"
 #include "sim/model/worker_reports.h"
 
 namespace lockstep::sim {
@@ -105,6 +106,7 @@ struct Job {
     State in_hash = State::absent;    // the field `state` of its hash
     State in_mirror = State::absent;  // the text under its state key
     EventNumber changed = 0;          // when the field was written last
+    Tries tries;
     Stays stays;
     Listings listings;
     RecordSources sources;

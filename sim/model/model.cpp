@@ -93,13 +93,14 @@ void Model::flush() {
 
 void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     note_changes();
-    if (!words.empty()) redis_ms_ = now_ms;
     note_run_change(client, run_turns_.command(client, words, clock_.present()));
+    if (!tries_.empty()) note_tries(key_lives_.writer());
     if (!key_lives_.written().empty())
         note(KeysWritten{}, key_lives_.writer(), nullptr, clock_.present()).lives = &key_lives_;
     if (!facts_.empty()) flush();
     changes_.clear();
     command_client_ = client;
+    if (!words.empty()) redis_ms_ = now_ms;
     key_lives_.begin(!words.empty() && is_scheduler(client) ? client : fakes::NodeId{}, now_ms);
     in_command_ = !words.empty();
     command_ = words;
@@ -202,6 +203,9 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     record_field(client, key, field, before, after);
     if (field == "state") {
         enter(client, job_of_hash_key(key), after);
+        note_try(job_of_hash_key(key), field, before, after);
+    } else if (field == "ls_next_attempt_at" || field == "ls_policy_timeouts" || field == "ls_last_cause") {
+        note_try(job_of_hash_key(key), field, before, after);
     } else if (field == "ls_worker") {
         Job& job = job_of_hash_key(key);
         name_worker(job, worker_names_.number_of(after), upcoming());
@@ -233,9 +237,11 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         if (!after.empty()) job_of_hash_key(key).workflow = label_names_.name_of(label_names_.number_of(after));
     } else if (field == "attempts") {
         if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
+        note_try(job_of_hash_key(key), field, before, after);
     } else if (field == "safety_decision") {
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
         if (after == "UNAVAILABLE") job_of_hash_key(key).tenant_limit = 0;
+        note_try(job_of_hash_key(key), field, before, after);
         if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job_of_hash_key(key).human.asked_anew();
     } else if (field == "safety_reason") {
         Job& job = job_of_hash_key(key);
@@ -275,6 +281,7 @@ void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view f
     if (!key.starts_with(kJobHashPrefix)) return;
     if (field == "ls_worker") name_worker(job_of_hash_key(key), 0, upcoming());
     if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
+    if (field == "ls_next_attempt_at") job_of_hash_key(key).tries.next = {};
     if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
 }
 
@@ -369,6 +376,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         waiting.policy.queued(client);
         waiting.passage.queued = true;
     }
+    if (key == kCapacityWaiting) try_record(job(member)).is_queued = true;
     set_timer(client, key, member, after);
     list_letter(key, member);
     record_score(client, key, member, after);
@@ -383,6 +391,8 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
                         std::int64_t) {
     key_lives_.removed(key);
+    for (auto& [job, record] : tries_)
+        if (is_job_lock(key) && job->name == key.substr(kJobLockPrefix.size())) record.is_let_go = true;
     run_turns_.key_removed(key);
     if (key == kLeaderNote) leader_noted_ = false;
     if (result_readers_.any())
@@ -428,6 +438,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         lost.bad_end.leave_unexplained(State::absent);
         lost.bad_end.may_be_retried = false;
         lost.stays.hash_lost();
+        lost.tries = {.hash_lost = evicted ? upcoming() : 0};
         lost.calling_off.begin_anew();
         lost.passage.begin_anew();
     }
@@ -471,6 +482,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         Job& kept = job(*name);
         const auto state = hash_field(now, key, "state");
         kept.stays.now.since = redis_time(hash_field(now, key, "updated_at").value_or(""));
+        restore_tries(kept, now, key);
         recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
         kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
     }
@@ -480,6 +492,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         job.results.hash_lost();
         job.stays.now.state = job.in_hash;
         if (job.in_hash == State::absent) job.stays.now = {};
+        if (job.in_hash == State::absent) job.tries = {.hash_lost = clock_.present()};
         job.lock.is_known = false;
         job.policy.data_lost();
         job.human.data_lost(job.in_hash);
@@ -811,6 +824,7 @@ void Model::follow_result_reader(const Event& event) {
     const Job* about = event.job.empty() ? nullptr : &job_of(event);
     if (event.kind == EventKind::stored) return result_readers_.stored(event, about, clock_.present());
     if (event.kind == EventKind::deliver) return result_readers_.delivered(event, about);
+    if (event.when == When::applied && event.kind != EventKind::nak) return result_readers_.settled(event);
     if (event.when != When::before) return;
     if (event.kind == EventKind::nak) return result_readers_.requeued(event);
     if (event.kind == EventKind::term) return result_readers_.terminated(event);
@@ -839,6 +853,7 @@ void Model::on_delivery(const Event& event) {
     fact.bytes = event.payload.size();
     fact.message = deliveries_.life_of(event);
     fact.is_packet = event.packet != nullptr;
+    fact.has_request = event.packet != nullptr && event.packet->has_job_request();
     fact.is_submission = event.name == kSchedulersSubmissions;
 }
 
@@ -846,7 +861,10 @@ void Model::on_answer(const Event& event) {
     const Job* about = event.job.empty() ? nullptr : &job_of(event);
     if (event.when == When::before) {
         deliveries_.answered(event);
-        note(DeliveryAnswered{}, event.node, about, clock_.present()).unanswered = &deliveries_.of(event.node);
+        DeliveryAnswered& fact = note(DeliveryAnswered{}, event.node, about, clock_.present());
+        fact.unanswered = &deliveries_.of(event.node);
+        fact.has_request = event.packet != nullptr && event.packet->has_job_request();
+        if (event.kind == EventKind::nak) fact.requeued_for = engine::Duration{event.number};
     } else if (event.when == When::applied && event.kind == EventKind::term) {
         Terminated& fact = note(Terminated{}, event.node, about, clock_.present());
         fact.message = deliveries_.life_of(event);

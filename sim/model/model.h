@@ -290,6 +290,12 @@ private:
     void on_node_up(fakes::NodeId node, Time now);
     void on_job_taken(const fakes::Event& taken, Job& job);
     void count_try(fakes::NodeId client, Job& job);
+    /// What the present command says of the try of the job.
+    TryRecord& try_record(Job& job);
+    void note_try(Job& job, std::string_view field, const std::string* before, std::string_view after);
+    void count_attempt(Job& job, std::int64_t before, std::int64_t after);
+    void note_tries(fakes::NodeId scheduler);
+    void restore_tries(Job& job, const fakes::redis::Keyspace& now, std::string_view key);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
     void on_announcement(const fakes::Event& event, Time now);
     void note_cancel(const fakes::Event& event);
@@ -383,6 +389,7 @@ private:
     std::vector<Replica> replicas_;  // by node
     StoredSnapshot snapshot_;
     KeyLives key_lives_;
+    std::vector<std::pair<Job*, TryRecord>> tries_;  // of the present command
     const TunablesInForce* tunables_ = nullptr;
     LivenessTimes liveness_times_;
     Weather weather_;

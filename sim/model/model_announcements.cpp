@@ -173,7 +173,8 @@ void Model::forget_in_nats(const Event& fault) {
     const bool power_cut = fault.name == "nats.power_cut";
     const bool new_leader = fault.name == "nats.new_leader" && fault.from == "begin";
     const bool leader_lost = new_leader && !leader_noted_;
-    if (new_leader) result_readers_.leader_changed();
+    if (new_leader) result_readers_.leader_changed(tunables().least_of(&engine::Tunables::bus_max_ack_pending));
+    if (fault.name == "nats.restart") result_readers_.server_restarted();
     if (power_cut && fault.from != "end") result_readers_.power_cut();
     if (!power_cut && !leader_lost) return;
     if (power_cut) {

@@ -35,6 +35,7 @@ void Model::on_lock(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (taken) may_choose(job, event.node, since);
+    if (taken && is_job_lock(event.key)) job.tries.is_taken_back = false;  // it is handled anew
     if (taken && is_job_lock(event.key) && event.node.valid()) on_job_taken(event, job);
     if (released) std::erase_if(job.choosing, [&event](const Choosing& one) { return one.replica == event.peer; });
     if (expired) {
@@ -85,6 +86,7 @@ void Model::follow_grant(const Event& event, Since now) {
         LockGranted& fact = note(LockGranted{}, event.node, job, clock_.present());
         fact.key = key;
         fact.expires_at = event.number;
+        fact.is_renewed = event.kind == EventKind::lock_renewed;
     }
 }
 

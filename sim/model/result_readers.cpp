@@ -31,8 +31,10 @@ void ResultReaders::stored(const fakes::Event& event, const Job* job, EventNumbe
     Result& result = results_[event.sequence];
     result.job = job;
     result.stored = present;
-    for (const Consumer reader : readers_) result.readings.push_back({.consumer = reader});
-    open_ += readers_.size();
+    for (const Consumer reader : readers_) {
+        result.readings.push_back({.consumer = reader, .is_over = stalled_.contains(reader)});
+        if (!result.readings.back().is_over) ++open_;
+    }
 }
 
 void ResultReaders::delivered(const fakes::Event& event, const Job* job) {
@@ -42,6 +44,7 @@ void ResultReaders::delivered(const fakes::Event& event, const Job* job) {
         for (auto& [sequence, result] : results_) result.readings.push_back({.consumer = consumer});
         open_ += results_.size();
     }
+    unsettled_[consumer].insert(event.sequence);
     const Reading* reading = find(consumer, event.sequence);
     if (reading == nullptr) return;
     const auto [entry, is_first] = in_flight_.try_emplace(place_of(event));
@@ -92,13 +95,21 @@ void ResultReaders::node_down(fakes::NodeId node) {
     std::erase_if(listed_, [node](const auto& entry) { return entry.first.first == node; });
 }
 
-void ResultReaders::leader_changed() {
+void ResultReaders::settled(const fakes::Event& event) {
+    if (const auto in_flight = unsettled_.find(consumers_.find(event.name)); in_flight != unsettled_.end())
+        in_flight->second.erase(event.sequence);
+}
+
+void ResultReaders::leader_changed(std::int64_t max_in_flight) {
+    for (const auto& [consumer, in_flight] : unsettled_)
+        if (static_cast<std::int64_t>(in_flight.size()) >= max_in_flight) stalled_.insert(consumer);
     for (auto& [sequence, result] : results_)
         for (Reading& reading : result.readings) finish(reading);
 }
 
 void ResultReaders::power_cut() {
     results_.clear();
+    unsettled_.clear();
     in_flight_.clear();
     listed_.clear();
     open_ = 0;

@@ -60,9 +60,12 @@ public:
     [[nodiscard]] std::optional<Acknowledged> acknowledged(const fakes::Event& event, EventNumber present);
     void requeued(const fakes::Event& event);
     void terminated(const fakes::Event& event);
+    /// The server has an acknowledgement, or a termination.
+    void settled(const fakes::Event& event);
     void node_down(fakes::NodeId node);
-    /// It delivers nothing again that was in flight.
-    void leader_changed();
+    /// It delivers nothing again that was in flight, and nothing at all to a consumer that had as many in flight as it may.
+    void leader_changed(std::int64_t max_in_flight);
+    void server_restarted() { stalled_.clear(); }
     void power_cut();
 
     /// A replica is about to add a result to the list of the job.
@@ -102,6 +105,8 @@ private:
 
     NameNumbers consumers_;
     std::set<Consumer> readers_;
+    std::map<Consumer, std::set<Sequence>> unsettled_;  // as the server has it
+    std::set<Consumer> stalled_;
     std::map<Sequence, Result> results_;
     std::map<Place, InFlight> in_flight_;
     /// By replica and job (0: none): elements that are in the list and not known to be about a certain result.

@@ -6,7 +6,6 @@
 #include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/no_starvation.h"
 #include "sim/oracles/questions_true.h"
-#include "sim/oracles/retry_bounds.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/slot_used.h"
@@ -114,7 +113,7 @@ std::vector<Invariant> make_table() {
                    least(&T::circuit_open_for), exactly(&T::circuit_close_after), exactly(&T::circuit_fail_budget)}},
         {.name = "retry_bounds",
          .help = "retry delays and attempt counts stay within their documented bounds",
-         .make = by_tunables<RetryBounds>,
+         .rules = rules::retry_bounds,
          .reads = {most(&T::max_scheduling_retries), exactly(&T::backoff_base), exactly(&T::backoff_jitter),
                    exactly(&T::backoff_max), exactly(&T::retry_delay_busy), exactly(&T::retry_delay_no_workers),
                    exactly(&T::retry_delay_publish), exactly(&T::retry_delay_store), exactly(&T::safety_throttle_delay),

@@ -290,6 +290,21 @@ TEST_F(ResultHeard, WhatAnotherLeaderMayNotDeliverAgainNeedNotBeRead) {
     EXPECT_TRUE(waits()) << "it came later";
 }
 
+TEST_F(ResultHeard, AConsumerThatMayHaveNoMoreInFlightIsDeliveredNothingByAnotherLeader) {
+    tunables.bus_max_ack_pending = 1;
+    message(EventKind::ack, When::applied, kFirst, 1, kReader, "before");
+    fault("nats.new_leader");
+    in_stream(10);
+    EXPECT_TRUE(waits()) << "it had none in flight";
+    deliver(kFirst, 10);
+    fault("nats.new_leader");
+    in_stream(11);
+    EXPECT_FALSE(waits());
+    fault("nats.restart");
+    in_stream(12);
+    EXPECT_TRUE(waits()) << "the server reads anew which were acknowledged";
+}
+
 TEST_F(ResultHeard, WhatAPowerCutMayHaveTakenNeedNotBeRead) {
     in_stream(10);
     fault("nats.power_cut");
