@@ -9,6 +9,8 @@ namespace lockstep::sim {
 
 /// All jobs that wait, by since when.
 inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting";
+/// The jobs of one tenant in one queue: the name of the queue and that of the tenant follow.
+inline constexpr std::string_view kCapacityQueue = "lockstep:capacity:jobs:";
 /// A queue's tenants, by when each was served last.
 inline constexpr std::string_view kCapacityTurns = "lockstep:capacity:turns:";
 /// The jobs that a worker has in flight, or that a slot is kept free for.

@@ -372,6 +372,26 @@ struct KeysWritten : Observed {
     const KeyLives* lives = nullptr;
 };
 
+/// A tenant of which a job waited had a free slot, and no job of it was being handled; one of these has changed. `job`: one that waited.
+struct FreeSlotTaken : Observed {
+    Time free_since{};
+};
+
+/// A command wrote when a job is to be tried next, and nothing else of it after that.
+struct Delayed : Observed {};
+
+/// A command of a scheduler changed slots or queues of tenants, or looked through them.
+struct QueuesChanged : Observed {
+    const QueueStep* step = nullptr;
+};
+
+/// The list of the jobs that a worker has in flight was changed, or a replica has heard the worker.
+struct WorkerRoomChanged : Observed {
+    WorkerNumber worker = 0;
+    bool is_heard = false;
+    bool serves_others = false;  // than before, maybe
+};
+
 /// The run is over: told once of each job.
 struct AtRest : Observed {
     const fakes::redis::Keyspace* redis = nullptr;
@@ -406,6 +426,6 @@ using Fact =
                  ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
-                 SettingsWritten, LetterSent, TryRecorded>;
+                 SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged>;
 
 }  // namespace lockstep::sim

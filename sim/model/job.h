@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,15 +26,28 @@
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
 #include "sim/model/stays.h"
+#include "sim/model/tenant_queue.h"
 #include "sim/model/tries.h"
 #include "sim/model/worker_reports.h"
 
 namespace lockstep::sim {
 
 struct Tenant {
+    std::string_view name;
     int active = 0;                  // SCHEDULED, DISPATCHED or RUNNING, without jobs that Redis has lost in part
     int waiting = 0;                 // PENDING, likewise
     EventNumber last_activated = 0;  // when a job took a slot last
+    bool has_limit = false;          // policy has given one of its jobs a limit
+    TenantQueue queue;
+
+    // By the states of its jobs, also of those that Redis has lost in part.
+    int taken = 0;                       // SCHEDULED, DISPATCHED or RUNNING
+    int handled = 0;                     // their locks are held, and they take no slot
+    std::multiset<std::int64_t> limits;  // of those that wait for a slot and can use one
+    const Job* waits = nullptr;          // one of these
+    std::optional<Time> free_since;      // one of these could have taken a slot, and no job was being handled
+
+    [[nodiscard]] bool has_free_slot() const { return !limits.empty() && handled == 0 && taken < *limits.rbegin(); }
 };
 
 /// To which worker a job is sent out, as Redis has it.
@@ -115,6 +129,8 @@ struct Job {
     bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records
 
     std::int64_t tenant_limit = 0;  // that policy gave with its last answer; 0: none
+    SlotWait slot;
+    bool request_damaged = false;  // Redis has its request cut off, or lost it: no replica can acquire the job
     JobLock lock;
     Dispatch dispatch;
     std::vector<Commit> commits;

@@ -93,11 +93,6 @@ struct ProcessedMark {
            state == "DENIED" || state == "OUTPUT_QUARANTINED";
 }
 
-/// Whether a job in this state takes a slot of its tenant.
-[[nodiscard]] constexpr bool on_its_way(std::string_view state) {
-    return state == "SCHEDULED" || state == "DISPATCHED" || state == "RUNNING";
-}
-
 [[nodiscard]] constexpr bool is_worker_subject(std::string_view subject) {
     return subject.starts_with("worker.") && subject.ends_with(".jobs");
 }

@@ -79,8 +79,10 @@ Job& Model::job_of_hash_key(std::string_view key) {
 }
 
 Tenant& Model::tenant(std::string_view name) {
-    const auto found = tenants_.find(name);
-    return found != tenants_.end() ? found->second : tenants_.emplace(name, Tenant{}).first->second;
+    if (const auto found = tenants_.find(name); found != tenants_.end()) return found->second;
+    const auto made = tenants_.emplace(name, Tenant{}).first;
+    made->second.name = made->first;
+    return made->second;
 }
 
 // Facts --------------------------------------------------------------------------------------------------------------------
@@ -97,12 +99,15 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
     if (!tries_.empty()) note_tries(key_lives_.writer());
     if (!key_lives_.written().empty())
         note(KeysWritten{}, key_lives_.writer(), nullptr, clock_.present()).lives = &key_lives_;
+    end_step(client);
     if (!facts_.empty()) flush();
     changes_.clear();
     command_client_ = client;
     if (!words.empty()) redis_ms_ = now_ms;
     key_lives_.begin(!words.empty() && is_scheduler(client) ? client : fakes::NodeId{}, now_ms);
+    begin_step(now_ms);
     in_command_ = !words.empty();
+    actor_ = client;
     command_ = words;
     moved_ = nullptr;
     // Where a script has its first key; that of a plain command is the word after its name.
@@ -118,6 +123,18 @@ void Model::count(const Job& job, int by) {
     if (job.output.unrecorded) outputs_unrecorded_ += by;
     if (job.state() == State::pending || job.state() == State::scheduled) jobs_waiting_ += by;
     if (is_out(job.state())) most_jobs_out_ = std::max(most_jobs_out_, jobs_out_ += by);
+    Tenant& tenant = *job.tenant;
+    if (is_active(job.state()))
+        tenant.taken += by;
+    else if (job.lock.holder.valid())
+        tenant.handled += by;
+    if (!job.slot.waits || job.tenant_limit <= 0 || job.request_damaged) return;
+    if (by < 0) {
+        tenant.limits.erase(tenant.limits.find(job.tenant_limit));
+    } else {
+        tenant.limits.insert(job.tenant_limit);
+        tenant.waits = &job;
+    }
 }
 
 void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
@@ -135,6 +152,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     note(fact, client, &job, clock_.present());
     recount(job, [&] {
         job.in_hash = fact.to;
+        job.slot.waits = false;
         job.output.entered(fact.to);
     });
     job.calling_off.state = fact.to;
@@ -199,8 +217,13 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         ask_for_step(client, field, after);
         return flush_unless_in_command();
     }
+    if (const auto of = tenant_key(key); of && of->part == TenantPart::turns)
+        return write_turns(of->tenant, field, after);
     if (!key.starts_with(kJobHashPrefix)) return;
     record_field(client, key, field, before, after);
+    if (delayed_ != nullptr && delayed_ == &job_of_hash_key(key)) delayed_ = nullptr;
+    if (field == "ls_waits_since" || field == "ls_waits_limit" || field == "ls_next_attempt_at")
+        write_wait(job_of_hash_key(key), field, before, after);
     if (field == "state") {
         enter(client, job_of_hash_key(key), after);
         note_try(job_of_hash_key(key), field, before, after);
@@ -236,12 +259,13 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "ls_workflow") {
         if (!after.empty()) job_of_hash_key(key).workflow = label_names_.name_of(label_names_.number_of(after));
     } else if (field == "attempts") {
+        set_waits_for_slot(job_of_hash_key(key), false);
         if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
         note_try(job_of_hash_key(key), field, before, after);
     } else if (field == "safety_decision") {
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
-        if (after == "UNAVAILABLE") job_of_hash_key(key).tenant_limit = 0;
         note_try(job_of_hash_key(key), field, before, after);
+        if (after == "UNAVAILABLE") recount(job_of_hash_key(key), [&] { job_of_hash_key(key).tenant_limit = 0; });
         if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job_of_hash_key(key).human.asked_anew();
     } else if (field == "safety_reason") {
         Job& job = job_of_hash_key(key);
@@ -278,7 +302,11 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
 }
 
 void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
+    if (const auto of = tenant_key(key); of && of->part == TenantPart::turns) return unwrite_turns(of->tenant, field);
     if (!key.starts_with(kJobHashPrefix)) return;
+    if (field == "ls_waits_since") job_of_hash_key(key).slot.since = 0;
+    if (field == "ls_waits_limit") job_of_hash_key(key).slot.limit.reset();
+    if (field == "ls_next_attempt_at") job_of_hash_key(key).slot.has_delay = false;
     if (field == "ls_worker") name_worker(job_of_hash_key(key), 0, upcoming());
     if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
     if (field == "ls_next_attempt_at") job_of_hash_key(key).tries.next = {};
@@ -291,8 +319,9 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     // A job is given up whose request is found and cannot be read.
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
-    if (key.starts_with(kRequestPrefix)) store_request(client, key, after);
+    if (key.starts_with(kRequestPrefix)) store_request(client, key, before, after);
     record_text(client, key, before, after);
+    settings_replaced_ |= before != nullptr && key.starts_with("cfg:");
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
@@ -321,8 +350,11 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     look_whether_out(written, upcoming());
 }
 
-void Model::store_request(fakes::NodeId client, std::string_view key, std::string_view json) {
+void Model::store_request(fakes::NodeId client, std::string_view key, const std::string* before,
+                          std::string_view json) {
     Job& stored = job(key.substr(kRequestPrefix.size()));
+    if (const bool damaged = is_cut(client, before, json); damaged != stored.request_damaged)
+        recount(stored, [&] { stored.request_damaged = damaged; });
     stored.human.request_stored(client, json, clock_.present());
     const bool marked =
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
@@ -345,6 +377,7 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
     key_lives_.element_set(client, key);
     note_timeline(client, key, value);
     record_entry(client, key, value);
+    if (key.starts_with(kWorkerSlots)) note_list(key, 1);
     flush_unless_in_command();
     cap::JobRequest recorded;
     if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
@@ -354,12 +387,17 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
 }
 
 void Model::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+    if (key.starts_with(kWorkerSlots)) {
+        note_list(key, -1);
+        return flush_unless_in_command();
+    }
     if (index != 0 || !key.starts_with(kHistoryPrefix)) return;
     std::vector<State>& history = job(key.substr(kHistoryPrefix.size())).listings.history;
     if (!history.empty()) history.erase(history.begin());
 }
 
-void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double) {
+void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
+    leave_queues(client, key, member, before);
     const State index = state_of_index(key);
     if (index == State::absent) return;
     Job& unlisted = job(member);
@@ -368,7 +406,8 @@ void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string
     flush_unless_in_command();
 }
 
-void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double*, double after) {
+void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                     double after) {
     key_lives_.element_set(client, key);
     // A job that is queued for a slot found none free.
     if (is_line(key)) {
@@ -377,6 +416,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         waiting.passage.queued = true;
     }
     if (key == kCapacityWaiting) try_record(job(member)).is_queued = true;
+    enter_queue(client, key, member, before, after);
     set_timer(client, key, member, after);
     list_letter(key, member);
     record_score(client, key, member, after);
@@ -394,6 +434,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     for (auto& [job, record] : tries_)
         if (is_job_lock(key) && job->name == key.substr(kJobLockPrefix.size())) record.is_let_go = true;
     run_turns_.key_removed(key);
+    remove_from_queues(key, why);
     if (key == kLeaderNote) leader_noted_ = false;
     if (result_readers_.any())
         if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
@@ -426,7 +467,11 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     if (!name) return;
     Job& lost = job(*name);
     if (hash && why == fakes::redis::Removal::expired && is_final(lost.in_hash)) lost.submission.outlived = true;
-    recount(lost, [&] { (hash ? lost.in_hash : lost.in_mirror) = State::absent; });
+    recount(lost, [&] {
+        (hash ? lost.in_hash : lost.in_mirror) = State::absent;
+        lost.slot.waits = false;
+        if (hash) lost.slot = {};
+    });
     if (lost.state() == State::absent) lost.listings.forgotten_ms = redis_ms_;
     lost.listings.has_expired |= hash && why == fakes::redis::Removal::expired;
     lost.listings.mirror_lost |= !hash && by_itself;
@@ -508,11 +553,13 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     restore_letters(now);
     restore_records(now);
     restore_listings(now);
+    restore_queues(now);
 }
 
 // Events ---------------------------------------------------------------------------------------------------------------------
 
 void Model::on_event(const Event& event, Time now) {
+    actor_ = event.node;
     if (std::exchange(snapshot_.is_fresh, false)) snapshot_.changed = {clock_.present(), now};
     listener_.on_time(now);
     outages_.on_event(event, now);
@@ -647,6 +694,12 @@ void Model::on_redis(const Event& event, Time now) {
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
     if (result_readers_.any()) on_result_list(event);
     lock_grants_.called(event, {clock_.present(), now});
+    if (!event.job.empty()) call_times_.on_call(event, job_of(event).number, kind_of(event), now, weather_);
+    if (event.when == When::applied && !event.job.empty() && delayed_ != nullptr) {
+        note(Delayed{}, event.node, delayed_, clock_.present());
+        set_waits_for_slot(*delayed_, !is_active(delayed_->state()));
+        delayed_ = nullptr;
+    }
     if (event.when == When::answered) {
         follow_reach(event, now);
         return on_reply(event, now);
@@ -769,7 +822,8 @@ void Model::on_policy(const Event& event, Time now) {
         job.human.policy_answered(event, clock_.present());
         cap::PolicyCheckResponse answer;
         if (!answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
-        job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs();
+        recount(job, [&] { job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs(); });
+        job.tenant->has_limit |= job.tenant_limit > 0;
         if (job.marks.any()) job.marks.told(answer.constraints());
     }
 }

@@ -20,6 +20,8 @@
 #include <vector>
 
 #include "fakes/redis/observer.h"
+#include "sim/model/call_times.h"
+#include "sim/model/capacity_queues.h"
 #include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
 #include "sim/model/key_lives.h"
@@ -127,6 +129,8 @@ public:
     [[nodiscard]] bool settings_changed() const { return settings_changed_; }
     /// When the last command began, by the clock of Redis.
     [[nodiscard]] std::int64_t redis_ms() const { return redis_ms_; }
+    /// A settings document in Redis was replaced, by anyone.
+    [[nodiscard]] bool settings_replaced() const { return settings_replaced_; }
     /// When the last event was told.
     [[nodiscard]] Time now() const { return clock_.told_at(); }
 
@@ -174,6 +178,12 @@ public:
     [[nodiscard]] int most_jobs_out() const { return most_jobs_out_; }
     /// Jobs that are PENDING or SCHEDULED.
     [[nodiscard]] int jobs_waiting() const { return jobs_waiting_; }
+    /// By name.
+    [[nodiscard]] const std::map<std::string, Tenant, std::less<>>& tenants() const { return tenants_; }
+    /// The set of tenants with a queue lost something.
+    [[nodiscard]] bool tenants_list_unsure() const { return tenants_list_unsure_; }
+    [[nodiscard]] const Capacity& capacity() const { return capacity_; }
+    [[nodiscard]] const CallTimes& call_times() const { return call_times_; }
     [[nodiscard]] const Outages& outages() const { return outages_; }
     [[nodiscard]] Announced announced(WorkerNumber worker) const {
         return worker < announced_.size() ? announced_[worker] : Announced{};
@@ -246,9 +256,12 @@ private:
     Tenant& tenant(std::string_view name);
     template <class Change>
     void recount(Job& job, Change change) {
+        Tenant& former = *job.tenant;
         count(job, -1);
         change();
         count(job, +1);
+        look_for_free_slot(former);
+        if (job.tenant != &former) look_for_free_slot(*job.tenant);
     }
     void count(const Job& job, int by);
     [[nodiscard]] static bool counts_as_active(const Job& job) { return !job.is_torn && is_active(job.state()); }
@@ -256,9 +269,25 @@ private:
     void write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
                       std::string_view after);
     void date(fakes::NodeId client, Job& job, std::string_view micros);
-    void store_request(fakes::NodeId client, std::string_view key, std::string_view json);
+    void store_request(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view json);
     void name_worker(Job& job, WorkerNumber worker, EventNumber event);
     void look_whether_out(Job& job, EventNumber event);
+
+    void look_for_free_slot(Tenant& tenant);
+    void set_waits_for_slot(Job& job, bool waits);
+    QueueStep& step();
+    TenantQueue& touched(Tenant& tenant, fakes::NodeId client);
+    void begin_step(std::int64_t redis_ms);
+    void end_step(fakes::NodeId client);
+    void leave_queues(fakes::NodeId client, std::string_view key, std::string_view member, double before);
+    void enter_queue(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                     double after);
+    void write_turns(std::string_view tenant_name, std::string_view field, std::string_view value);
+    void unwrite_turns(std::string_view tenant_name, std::string_view field);
+    void write_wait(Job& job, std::string_view field, const std::string* before, std::string_view after);
+    void remove_from_queues(std::string_view key, fakes::redis::Removal why);
+    void note_list(std::string_view key, int jobs);
+    void restore_queues(const fakes::redis::Keyspace& now);
 
     void on_redis(const fakes::Event& event, Time now);
     void on_reply(const fakes::Event& event, Time now);
@@ -377,6 +406,9 @@ private:
     std::vector<Fact> facts_;
     std::vector<Fact> delivering_;
     bool in_command_ = false;
+    fakes::NodeId actor_;     // of the last event or command
+    Job* delayed_ = nullptr;  // of the present command, as of the fact of that name
+    QueueStep step_;
     const Job* moved_ = nullptr;                 // whose state the present command has changed last
     std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell
 
@@ -387,6 +419,8 @@ private:
     std::vector<Job*> jobs_by_event_number_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::vector<Replica> replicas_;  // by node
+    Capacity capacity_;
+    CallTimes call_times_;
     StoredSnapshot snapshot_;
     KeyLives key_lives_;
     std::vector<std::pair<Job*, TryRecord>> tries_;  // of the present command
@@ -442,6 +476,8 @@ private:
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool clocks_were_set_ = false;
     bool settings_changed_ = false;
+    bool settings_replaced_ = false;
+    bool tenants_list_unsure_ = false;
     bool packets_garbled_ = false;
     bool fail_mode_opened_ = false;
     engine::Duration answers_good_for_{};

@@ -40,7 +40,7 @@ void Model::on_lock(const Event& event, Time now) {
     if (released) std::erase_if(job.choosing, [&event](const Choosing& one) { return one.replica == event.peer; });
     if (expired) {
         job.lock.ran_out_under = job.lock.holder;
-        job.lock.leave(since.event);
+        recount(job, [&] { job.lock.leave(since.event); });
         return;
     }
     if (taken && !by_user(event.node)) {
@@ -48,10 +48,10 @@ void Model::on_lock(const Event& event, Time now) {
         job.passage.tried = since;
     }
     if (released) {
-        job.lock.leave(since.event);
+        recount(job, [&] { job.lock.leave(since.event); });
         if (event.node == event.peer) job.policy.lock_returned(event.node);
     } else if (taken) {
-        job.lock.take(event.node, event.name, since);
+        recount(job, [&] { job.lock.take(event.node, event.name, since); });
         job.policy.lock_taken(event.node, now, answers_good_for_);
         job.output.lock_taken();
     } else {
@@ -121,6 +121,7 @@ void Model::on_tick_call(TickLock& lock, const Event& event, Time now) {
 }
 
 void Model::zset_listed(fakes::NodeId client, std::string_view key) {
+    if (key == kQueuedTenants) step().ticks = true;
     if (command_lock_ != nullptr && is_looked_through(key)) page_ = Page{client, command_lock_};
 }
 

@@ -31,6 +31,10 @@ void Model::on_sign_of_life(const Event& event, Time now) {
         Liveness& known = liveness_of(event.node, heartbeat.worker_id());
         known.heard = since;
         known.reports.on_heartbeat(heartbeat, since, liveness_times_);
+        WorkerRoomChanged& fact = note(WorkerRoomChanged{}, event.node, nullptr, clock_.present());
+        fact.worker = worker_names_.find(heartbeat.worker_id());
+        fact.is_heard = true;
+        fact.serves_others = capacity_.heard(fact.worker, heartbeat);
     }
 }
 

@@ -8,7 +8,6 @@
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
-#include "sim/oracles/slot_used.h"
 #include "sim/oracles/tenant_walls.h"
 #include "sim/oracles/valid_requests.h"
 #include "sim/rules/rules.h"
@@ -176,7 +175,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::running_timeout)}},
         {.name = "slot_used",
          .help = "no slot of a tenant stays free while one of its jobs waits for a slot",
-         .make = by_tunables<SlotUsed>,
+         .rules = rules::slot_used,
          .reads = {most(&T::circuit_open_for), most(&T::job_lock_ttl), most(&T::pending_age),
                    most(&T::reconciler_interval), most(&T::replayer_interval)}},
         {.name = "sound_message_kept",

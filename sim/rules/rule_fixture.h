@@ -43,13 +43,24 @@ protected:
         if (Model::kWanted.contains(event.kind)) model().on_event(event, now);
         if (Weather::kWanted.contains(event.kind)) model().weather().on_event(event, now);
     }
+    /// A key of this type, which is made where there is none.
+    template <class Container>
+    fakes::redis::Keyspace::Node& at(const std::string& key) {
+        auto* known = keys.find(key);
+        return known != nullptr ? *known : keys.create<Container>(key);
+    }
     /// A command of its own.
     void set_field(const std::string& job, std::string_view field, std::string_view value,
                    fakes::NodeId client = kReplica) {
-        const std::string key = "job:meta:" + job;
         keys.act_for(client);
-        auto* hash = keys.find(key);
-        keys.hash_set(hash != nullptr ? *hash : keys.create<fakes::redis::Hash>(key), field, value);
+        keys.hash_set(at<fakes::redis::Hash>("job:meta:" + job), field, value);
+    }
+    /// Policy answers a question about the job.
+    void answer(const std::string& job, const cap::PolicyCheckResponse& response) {
+        const std::string bytes = response.SerializeAsString();
+        fakes::Event event = event_of(fakes::EventKind::kernel_check, job);
+        event.payload = bytes;
+        tell(event);
     }
     /// What `doing` does is one command with these words.
     template <class Doing>

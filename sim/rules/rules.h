@@ -38,10 +38,14 @@ void run_cancel_told(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void run_progress(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
+void slot_used(Rules& rules, const engine::Tunables& tunables);
 void snapshot_whole(Rules& rules, const engine::Tunables& tunables);
 void sound_message_kept(Rules& rules, const engine::Tunables& tunables);
 void stored_result_wins(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 void timeout_explained(Rules& rules, const engine::Tunables& tunables);
+
+/// A part of slot_used.
+void queues_of_tenants(Rules& rules, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim::rules
