@@ -372,6 +372,11 @@ struct KeysWritten : Observed {
     const KeyLives* lives = nullptr;
 };
 
+/// A replica asks for the lock of a job that is PENDING or SCHEDULED, or does something under it.
+struct WaitingJobTried : Observed {
+    Time before{};  // when that was last so, or since when the job has waited and was in no queue
+};
+
 /// A tenant of which a job waited had a free slot, and no job of it was being handled; one of these has changed. `job`: one that waited.
 struct FreeSlotTaken : Observed {
     Time free_since{};
@@ -426,6 +431,7 @@ using Fact =
                  ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
-                 SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged>;
+                 SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
+                 WaitingJobTried>;
 
 }  // namespace lockstep::sim

@@ -42,11 +42,16 @@ struct Tenant {
 
     // By the states of its jobs, also of those that Redis has lost in part.
     int taken = 0;                       // SCHEDULED, DISPATCHED or RUNNING
+    int to_be_tried = 0;                 // PENDING or SCHEDULED
+    Time crowded_until = kBeforeAll;     // more than a few of these, until then
     int handled = 0;                     // their locks are held, and they take no slot
     std::multiset<std::int64_t> limits;  // of those that wait for a slot and can use one
     const Job* waits = nullptr;          // one of these
     std::optional<Time> free_since;      // one of these could have taken a slot, and no job was being handled
 
+    /// Beyond so many, some wait for the others.
+    static constexpr int kFewJobs = 5;
+    [[nodiscard]] bool is_crowded() const { return to_be_tried > kFewJobs; }
     [[nodiscard]] bool has_free_slot() const { return !limits.empty() && handled == 0 && taken < *limits.rbegin(); }
 };
 
@@ -130,6 +135,8 @@ struct Job {
 
     std::int64_t tenant_limit = 0;  // that policy gave with its last answer; 0: none
     SlotWait slot;
+    QueuedFor queued_for{};
+    Time tried = kBeforeAll;       // last, or since when it has waited, or when it left its queue
     bool request_damaged = false;  // Redis has its request cut off, or lost it: no replica can acquire the job
     JobLock lock;
     Dispatch dispatch;

@@ -121,9 +121,12 @@ void Model::count(const Job& job, int by) {
     if (counts_as_active(job)) job.tenant->active += by;
     if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
     if (job.output.unrecorded) outputs_unrecorded_ += by;
-    if (job.state() == State::pending || job.state() == State::scheduled) jobs_waiting_ += by;
     if (is_out(job.state())) most_jobs_out_ = std::max(most_jobs_out_, jobs_out_ += by);
     Tenant& tenant = *job.tenant;
+    if (is_waiting(job.state())) {
+        jobs_waiting_ += by;
+        tenant.to_be_tried += by;
+    }
     if (is_active(job.state()))
         tenant.taken += by;
     else if (job.lock.holder.valid())
@@ -707,11 +710,11 @@ void Model::on_redis(const Event& event, Time now) {
     if (event.when == When::applied) note_run_change(event.node, run_turns_.replied(event, clock_.present()));
     if (event.job.empty() || !is_job_lock(event.key)) return;
     const StateReads::CallKind kind = kind_of(event);
-    StateReads& reads = job_of(event).reads;
-    if (event.when == When::before)
-        reads.asked_for_lock(event.node, kind);
-    else
-        reads.executed(event.node, kind);
+    Job& job = job_of(event);
+    if (event.when != When::before) return job.reads.executed(event.node, kind);
+    job.reads.asked_for_lock(event.node, kind);
+    const Time before = std::exchange(job.tried, now);
+    if (is_waiting(job.state())) note(WaitingJobTried{}, event.node, &job, clock_.present()).before = before;
 }
 
 void Model::on_reply(const Event& event, Time now) {

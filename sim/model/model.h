@@ -257,9 +257,13 @@ private:
     template <class Change>
     void recount(Job& job, Change change) {
         Tenant& former = *job.tenant;
+        const bool waited = is_waiting(job.state());
+        look_whether_crowded(former);
         count(job, -1);
         change();
         count(job, +1);
+        if (!waited && is_waiting(job.state())) job.tried = clock_.told_at();
+        look_whether_crowded(*job.tenant);
         look_for_free_slot(former);
         if (job.tenant != &former) look_for_free_slot(*job.tenant);
     }
@@ -274,6 +278,10 @@ private:
     void look_whether_out(Job& job, EventNumber event);
 
     void look_for_free_slot(Tenant& tenant);
+    void look_whether_crowded(Tenant& tenant) {
+        if (tenant.is_crowded()) tenant.crowded_until = clock_.told_at();
+    }
+    void leave_queue(Job& job);
     void set_waits_for_slot(Job& job, bool waits);
     QueueStep& step();
     TenantQueue& touched(Tenant& tenant, fakes::NodeId client);

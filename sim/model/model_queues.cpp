@@ -35,6 +35,10 @@ void Model::look_for_free_slot(Tenant& tenant) {
     tenant.free_since.reset();
 }
 
+void Model::leave_queue(Job& job) {
+    if (std::exchange(job.queued_for, QueuedFor::nothing) != QueuedFor::nothing) job.tried = clock_.told_at();
+}
+
 void Model::set_waits_for_slot(Job& job, bool waits) {
     if (job.slot.waits != waits) recount(job, [&job, waits] { job.slot.waits = waits; });
 }
@@ -68,7 +72,10 @@ void Model::enter_queue(fakes::NodeId client, std::string_view key, std::string_
         return;
     }
     // From there on it waits for a worker, and for no slot of its tenant.
-    if (key == kCapacityWaiting) return set_waits_for_slot(job(member), false);
+    if (key == kCapacityWaiting) {
+        job(member).queued_for = QueuedFor::worker;
+        return set_waits_for_slot(job(member), false);
+    }
     if (key.starts_with(kCapacityQueue)) return capacity_.queued(key, job(member), clock_.told_at());
     const auto of = tenant_key(key);
     if (!of) return;
@@ -85,6 +92,7 @@ void Model::enter_queue(fakes::NodeId client, std::string_view key, std::string_
         if (before != nullptr) queue.waiting.erase({*before, entering.name});
         queue.waiting.insert(place);
         step().queued.push_back({&entered, &entering});
+        entering.queued_for = QueuedFor::slot;
         set_waits_for_slot(entering, !is_active(entering.state()));
     }
 }
@@ -97,12 +105,13 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
         step().unlisted.push_back(&unlisted);
         return;
     }
+    if (key == kCapacityWaiting) return leave_queue(job(member));
     if (key.starts_with(kCapacityQueue)) return capacity_.left(key, member, clock_.told_at());
     const auto of = tenant_key(key);
     if (!of) return;
     Tenant& left = tenant(of->tenant);
     TenantQueue& queue = touched(left, client);
-    const Job& leaving = job(member);
+    Job& leaving = job(member);
     if (of->part == TenantPart::slots) {
         --queue.slots;
         if (std::ranges::find(step_.freed, &left) == step_.freed.end()) step().freed.push_back(&left);
@@ -112,6 +121,7 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
     } else if (of->part == TenantPart::waiting) {
         queue.waiting.erase({before, leaving.name});
         step().left.insert_or_assign(&leaving, before);
+        leave_queue(leaving);
     }
 }
 
@@ -146,6 +156,9 @@ void Model::remove_from_queues(std::string_view key, fakes::redis::Removal why) 
     if (key == kQueuedTenants) {
         for (auto& [name, tenant] : tenants_) tenant.queue.is_listed = false;
         tenants_list_unsure_ |= is_lost;
+    } else if (key == kCapacityWaiting) {
+        for (Job& job : jobs_)
+            if (job.queued_for == QueuedFor::worker) leave_queue(job);
     } else if (key.starts_with(kCapacityQueue)) {
         capacity_.queue_removed(key);
     } else if (key.starts_with(kWorkerSlots)) {
@@ -153,7 +166,8 @@ void Model::remove_from_queues(std::string_view key, fakes::redis::Removal why) 
     } else if (const auto of = tenant_key(key)) {
         TenantQueue& queue = tenant(of->tenant).queue;
         if (of->part == TenantPart::slots) queue.slots = 0;
-        if (of->part == TenantPart::waiting) queue.waiting.clear();
+        if (of->part == TenantPart::waiting)
+            for (const Place& place : std::exchange(queue.waiting, {})) leave_queue(job(place.name));
         if (of->part == TenantPart::woken) queue.woken.clear();
         if (of->part == TenantPart::turns) queue.limits.clear();
         queue.is_unsure |= is_lost;
@@ -171,6 +185,20 @@ void Model::note_list(std::string_view key, int jobs) {
 }
 
 void Model::restore_queues(const fakes::redis::Keyspace& now) {
+    std::vector<QueuedFor> queued_for(jobs_.size());  // by number - 1
+    for (const std::string_view key : now.keys()) {
+        if (!is_line(key)) continue;
+        for (const std::string_view name : jobs_listed(now.find(key)->value)) {
+            const NameNumbers::Number number = job_names_.find(name);
+            if (number != 0) queued_for[number - 1] = key == kCapacityWaiting ? QueuedFor::worker : QueuedFor::slot;
+        }
+    }
+    for (Job& job : jobs_) {
+        if (queued_for[job.number - 1] == QueuedFor::nothing)
+            leave_queue(job);
+        else
+            job.queued_for = queued_for[job.number - 1];
+    }
     step_ = {};
     tenants_list_unsure_ = true;
     for (auto& [name, tenant] : tenants_) tenant.queue.is_unsure = true;
@@ -180,7 +208,10 @@ void Model::restore_queues(const fakes::redis::Keyspace& now) {
             const auto text = hash_field(now, key, field);
             return text ? std::optional(number_in(*text)) : std::nullopt;
         };
-        set_waits_for_slot(job, false);
+        recount(job, [&] {
+            job.slot.waits = false;
+            job.request_damaged |= now.find(std::string(kRequestPrefix) + std::string(job.name)) == nullptr;
+        });
         job.slot = {number("ls_waits_since").value_or(0), number("ls_waits_limit"),
                     number("ls_next_attempt_at").has_value()};
     }

@@ -40,6 +40,8 @@ inline constexpr std::array<std::string_view, 13> kStateNames{
 [[nodiscard]] constexpr bool is_final(State state) {
     return State::succeeded <= state && state <= State::output_quarantined;
 }
+/// The job is tried until it has a worker.
+[[nodiscard]] constexpr bool is_waiting(State state) { return state == State::pending || state == State::scheduled; }
 /// A worker may have the job.
 [[nodiscard]] constexpr bool is_out(State state) { return state == State::dispatched || state == State::running; }
 /// The job takes a slot of its tenant.

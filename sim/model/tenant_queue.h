@@ -83,6 +83,9 @@ struct QueueStep {
     std::int64_t redis_ms = 0;  // by the clock of Redis
 };
 
+/// What a job is woken for that is in a queue, and not tried before.
+enum class QueuedFor : std::uint8_t { nothing, slot, worker };
+
 /// Of one job: whether it waits for a slot of its tenant.
 struct SlotWait {
     std::int64_t since = 0;             // microseconds by the clock of Redis, as its hash says; 0: it does not wait

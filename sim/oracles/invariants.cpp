@@ -4,7 +4,6 @@
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/fail_modes.h"
 #include "sim/oracles/limits_in_force.h"
-#include "sim/oracles/no_starvation.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
@@ -149,10 +148,10 @@ std::vector<Invariant> make_table() {
          .excused_where_lost = kExcusedByRedis},
         {.name = "no_starvation",
          .help = "a tenant with few waiting jobs gets its turns, whatever the others submit",
-         .make = by_tunables<NoStarvation>,
+         .rules = rules::no_starvation,
          .reads = {most(&T::backoff_jitter), most(&T::backoff_max), most(&T::pending_age), most(&T::replayer_interval),
-                   most(&T::retry_delay_no_workers), most(&T::retry_delay_store), most(&T::safety_throttle_delay),
-                   most(&T::safety_unavailable_delay)}},
+                   most(&T::retry_delay_no_workers), most(&T::retry_delay_publish), most(&T::retry_delay_store),
+                   most(&T::safety_throttle_delay), most(&T::safety_unavailable_delay)}},
         {.name = "live_worker_only",
          .help = "a job is sent only to a worker that the sending replica has heard within worker_ttl",
          .rules = rules::live_worker_only,

@@ -24,6 +24,7 @@ void no_cold_start(Rules& rules, const engine::Tunables& tunables);
 void no_duplicate_dispatch(Rules& rules, const engine::Tunables& tunables);
 void no_lost_job(Rules& rules, const engine::Tunables& tunables);
 void nothing_leaks(Rules& rules, const engine::Tunables& tunables);
+void no_starvation(Rules& rules, const engine::Tunables& tunables);
 void one_terminal_result(Rules& rules, const engine::Tunables& tunables);
 void outputs_audited(Rules& rules, const engine::Tunables& tunables);
 void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);

@@ -31,8 +31,6 @@ using engine::to_millis;
 /// From when NATS is back until every replica has found that out.
 constexpr engine::Duration kUntilReconnected = std::chrono::seconds{10};
 
-bool is_waiting(State state) { return state == State::pending || state == State::scheduled; }
-
 /// A dispatch that is judged later, with the job as it was then.
 struct Watched {
     Observed about;

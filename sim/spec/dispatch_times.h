@@ -29,4 +29,10 @@ namespace lockstep::sim::spec {
                               tunables.retry_delay_publish, tunables.retry_delay_store, kInputIsNotFound});
 }
 
+/// Between two tries of a job also where its message was lost: the replayer looks for such jobs.
+[[nodiscard]] inline engine::Duration between_tries_at_most(const engine::Tunables& tunables) {
+    constexpr engine::Duration kSpare = std::chrono::seconds{30};
+    return std::max(between_tries(tunables), tunables.pending_age + 2 * tunables.replayer_interval + kSpare);
+}
+
 }  // namespace lockstep::sim::spec
