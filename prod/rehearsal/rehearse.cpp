@@ -146,7 +146,7 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
       witness_(
           topology_, [this](std::string_view address) { return cluster_.owner_of(address); }, wall_now()),
       tunables_(scenario.cluster.config),
-      oracles_(sim::make_oracles(*this, tunables_, scenario.cluster.documents.timeouts)),
+      oracles_(sim::make_oracles(*this, tunables_)),
       plan_(sim::load_plan_of(scenario)),
       run_plan_(scenario.load),
       world_(witness_, seed) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "sim/model/replica.h"
 #include "sim/model/result_readers.h"
 #include "sim/model/run_turns.h"
+#include "sim/model/settings_text.h"
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_locks.h"
 #include "sim/model/workflow_runs.h"
@@ -105,10 +107,11 @@ struct Sent : Observed {
     PolicyWord::Question asked;  // the latest of the replica
     bool says_bypassed = false;  // by its labels, and so the next
     bool says_approved = false;
-    bool is_approved = false;           // by an operator, with this content
-    std::string input;                  // the key of Redis where its input is; empty: none, or elsewhere
-    std::int64_t number = 0;            // of the dispatch, by the hash of the job
-    std::optional<std::int64_t> id_of;  // the number of an earlier dispatch, or sending, of this message id
+    bool is_approved = false;                  // by an operator, with this content
+    std::string input;                         // the key of Redis where its input is; empty: none, or elsewhere
+    const cap::JobRequest* request = nullptr;  // null: it is no packet with one
+    std::int64_t number = 0;                   // of the dispatch, by the hash of the job
+    std::optional<std::int64_t> id_of;         // the number of an earlier dispatch, or sending, of this message id
 };
 
 /// A message for a worker is in the stream. `job` is null: it names none.
@@ -377,6 +380,27 @@ struct WaitingJobTried : Observed {
     Time before{};  // when that was last so, or since when the job has waited and was in no queue
 };
 
+/// A scheduler wrote the deadline of a job.
+struct DeadlineWritten : Observed {
+    std::int64_t before = 0;
+};
+
+/// A scheduler counted a dispatch of a job.
+struct DispatchCounted : Observed {};
+
+/// A scheduler wrote a dead letter that says that the retries of a job are used up.
+struct RetriesUsedUp : Observed {};
+
+/// A scheduler wrote settings that say something of limits.
+struct SettingsIntroduced : Observed {
+    std::shared_ptr<const SettingsText> before, after;  // null: there were none that can be read
+};
+
+/// A replica acquires its first job since it found the limits of another file in the settings, and has not written those of its own.
+struct FileLeftOut : Observed {
+    EventNumber found = 0;
+};
+
 /// A tenant of which a job waited had a free slot, and no job of it was being handled; one of these has changed. `job`: one that waited.
 struct FreeSlotTaken : Observed {
     Time free_since{};
@@ -432,6 +456,6 @@ using Fact =
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
                  SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
-                 WaitingJobTried>;
+                 WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut>;
 
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 #include "sim/model/causes.h"
 #include "sim/model/human_word.h"
 #include "sim/model/job_letter.h"
+#include "sim/model/job_limits.h"
 #include "sim/model/job_lock.h"
 #include "sim/model/listings.h"
 #include "sim/model/loss.h"
@@ -134,6 +135,7 @@ struct Job {
     bool is_torn = false;  // Redis lost its hash or an index entry of it, and kept other records
 
     std::int64_t tenant_limit = 0;  // that policy gave with its last answer; 0: none
+    JobLimits limits;
     SlotWait slot;
     QueuedFor queued_for{};
     Time tried = kBeforeAll;       // last, or since when it has waited, or when it left its queue

@@ -225,6 +225,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     if (!key.starts_with(kJobHashPrefix)) return;
     record_field(client, key, field, before, after);
     if (delayed_ != nullptr && delayed_ == &job_of_hash_key(key)) delayed_ = nullptr;
+    write_limit(client, key, field, after);
     if (field == "ls_waits_since" || field == "ls_waits_limit" || field == "ls_next_attempt_at")
         write_wait(job_of_hash_key(key), field, before, after);
     if (field == "state") {
@@ -340,11 +341,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     }
     if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
-    if (key == kSettingsKey) {
-        SettingsText settings = read_settings_text(after);
-        fail_mode_opened_ |= settings.opens_input_policy;
-        if (settings.limits) time_limits_.push_back(*std::move(settings.limits));
-    }
+    if (key == kSettingsKey) write_settings(client, after);
     const auto name = job_of_state_key(key);
     if (!name) return;
     Job& written = job(*name);
@@ -363,6 +360,10 @@ void Model::store_request(fakes::NodeId client, std::string_view key, const std:
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
     const cap::JobRequest* request = requests_.read(json);
     record_request(stored, request);
+    // A replica that handles the job goes by what was stored when it acquired it.
+    if (!is_scheduler(client) && before != nullptr && *before != json && stored.limits.lock_until_ms != 0)
+        stored.limits.is_unsure = true;
+    note_request_limits(stored, request);
     if (request == nullptr) return;
     stored.causes.request_stored = true;
     stored.causes.input = input_names_.number_of(wire::key_of_pointer(request->context_ptr()));
@@ -373,6 +374,7 @@ void Model::store_request(fakes::NodeId client, std::string_view key, const std:
 
 void Model::set_time_limits(std::string_view document) {
     time_limits_.front() = read_time_limits(document).value_or(TimeLimits{});
+    if (!document.empty()) file_limits_ = time_limits_.front();
     time_limits_.front().reconciler = {};
 }
 
@@ -460,10 +462,13 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
         for (const std::string_view name : jobs_listed(last)) tear(name);
         return;
     }
+    settings_.key_removed(key);
+    if (key == kSettingsKey) no_limits_owed();
     if (key.starts_with(kRequestPrefix)) {
         Job& without = job(key.substr(kRequestPrefix.size()));
         without.human.request_lost(clock_.present());
         without.causes.request_stored = false;
+        without.limits.lost();
     }
     const auto hash = job_of_hash(key);
     const auto name = hash ? hash : job_of_state_key(key);
@@ -480,6 +485,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     lost.listings.mirror_lost |= !hash && by_itself;
     if (hash) {
         if (evicted) tear(*name);
+        lost.limits.lost();
         name_worker(lost, 0, upcoming());
         lost.results.hash_lost();
         lost.human.hash_lost();
@@ -557,6 +563,9 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     restore_records(now);
     restore_listings(now);
     restore_queues(now);
+    settings_.restored(now);
+    no_limits_owed();
+    for (Job& job : jobs_) job.limits.is_unsure = true;
 }
 
 // Events ---------------------------------------------------------------------------------------------------------------------
@@ -565,6 +574,8 @@ void Model::on_event(const Event& event, Time now) {
     actor_ = event.node;
     if (std::exchange(snapshot_.is_fresh, false)) snapshot_.changed = {clock_.present(), now};
     listener_.on_time(now);
+    settings_.on_event(event, now);
+    follow_file_of_limits(event);
     outages_.on_event(event, now);
     if (page_) on_page();
     if (event.when == When::before && !event.job.empty() && event.node.valid()) {
@@ -777,6 +788,7 @@ void Model::on_publish(const Event& event, Time now) {
     if (!event.message_id.empty()) fact.unanswered = job.sendings.begins(event, now);
     note_message_id(fact, job.sources);
     if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
+    if (has_request) fact.request = &event.packet->job_request();
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });
     if (commit == job.commits.end()) return;
@@ -804,6 +816,7 @@ void Model::note_marks(const Event& event, Job& job, std::vector<ForeignMark> ma
 void Model::on_policy(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
+    job.limits.asked = true;
     if (event.when == When::before) {
         cap::PolicyCheckRequest question;
         if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
@@ -813,7 +826,9 @@ void Model::on_policy(const Event& event, Time now) {
         note_decision(event, job);
         job.policy.answered(event, {clock_.present(), now});
         may_choose(job, event.node, {clock_.present(), now});
-        if (event.outcome != EventOutcome::applied) ++job.causes.policy_unanswered;
+        if (event.outcome == EventOutcome::applied) return;
+        ++job.causes.policy_unanswered;
+        job.limits.answered({});
     } else {
         if (event.outcome == EventOutcome::applied) {
             const bool wants_human = asks_for_human(event);
@@ -827,6 +842,7 @@ void Model::on_policy(const Event& event, Time now) {
         if (!answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
         recount(job, [&] { job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs(); });
         job.tenant->has_limit |= job.tenant_limit > 0;
+        note_policy_limits(job, answer);
         if (job.marks.any()) job.marks.told(answer.constraints());
     }
 }
@@ -949,7 +965,8 @@ void Model::on_node_down(fakes::NodeId node) {
     Replica& down = replica(node);
     if (down.now.locked.event != 0) down.before = std::move(down.now);
     down.now = {};
-    down.ticks = down.is_paused = false;
+    down.ticks = down.is_paused = down.has_read_settings = false;
+    down.owes_limits = 0;
     down.reached = {};
     down.start = {};
     down.serves = false;

@@ -31,6 +31,7 @@
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
 #include "sim/model/result_readers.h"
+#include "sim/model/settings_read.h"
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_calls.h"
 #include "sim/model/time_limits.h"
@@ -173,6 +174,10 @@ public:
     /// Documents that were in force at some time: the one that schedulers start with, whose reconciler block is in the tunables, and each
     /// that Redis had since. Which replica goes by which of them is not known.
     [[nodiscard]] std::span<const TimeLimits> time_limits() const { return time_limits_; }
+    /// The document that schedulers start with; nothing: they have none.
+    [[nodiscard]] const std::optional<TimeLimits>& file_limits() const { return file_limits_; }
+    /// Which documents each replica may go by.
+    [[nodiscard]] const SettingsRead<SettingsText>& settings() const { return settings_; }
     /// Jobs that are DISPATCHED or RUNNING, and the most at one time.
     [[nodiscard]] int jobs_out() const { return jobs_out_; }
     [[nodiscard]] int most_jobs_out() const { return most_jobs_out_; }
@@ -297,6 +302,12 @@ private:
     void note_list(std::string_view key, int jobs);
     void restore_queues(const fakes::redis::Keyspace& now);
 
+    void note_policy_limits(Job& job, const cap::PolicyCheckResponse& response);
+    static void note_request_limits(Job& job, const cap::JobRequest* request);
+    void write_limit(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view after);
+    void write_settings(fakes::NodeId client, std::string_view text);
+    void no_limits_owed();
+    void follow_file_of_limits(const fakes::Event& event);
     void on_redis(const fakes::Event& event, Time now);
     void on_reply(const fakes::Event& event, Time now);
     void on_fault(const fakes::Event& event, Time now);
@@ -464,6 +475,8 @@ private:
     };
     std::map<std::pair<fakes::NodeId, fakes::JobNumber>, Shown> shown_;  // by asker and Job::number
     std::vector<TimeLimits> time_limits_{1};
+    std::optional<TimeLimits> file_limits_;
+    SettingsRead<SettingsText> settings_{read_settings_text};
     std::map<fakes::NodeId, TickCalls> tick_calls_;
     int jobs_out_ = 0;
     int most_jobs_out_ = 0;

@@ -43,6 +43,7 @@ void Model::on_lock(const Event& event, Time now) {
         recount(job, [&] { job.lock.leave(since.event); });
         return;
     }
+    if (taken && !event.flag && is_scheduler(event.node)) job.limits.begin_handling(event.number, now);
     if (taken && !by_user(event.node)) {
         job.passage.tried_by = event.node;
         job.passage.tried = since;

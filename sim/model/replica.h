@@ -40,6 +40,8 @@ struct Replica {
     /// paused or it goes down. It has started when it first asks for a lock of the schedulers' periodic loops.
     Since reached;  // event 0: it does not
     bool ticks = false;
+    bool has_read_settings = false;  // since it came up
+    EventNumber owes_limits = 0;  // it found limits of another file in the settings, and has not written its own; 0: no
     bool is_paused = false;
     ReplicaStart start;
     bool serves = false;  // it has announced itself since it came up

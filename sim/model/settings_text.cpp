@@ -13,15 +13,32 @@ Json scheduler_setting(const Json& data, const std::string& name) {
     return flat == data.end() ? Json() : *flat;
 }
 
-SettingsText read_settings_text(std::string_view document) {
-    const Json settings = Json::parse(document, nullptr, false);
-    const auto data = settings.is_object() ? settings.find("data") : settings.end();
-    if (data == settings.end() || !data->is_object()) return {};
+std::optional<SettingsText> read_settings_text(std::string_view document) {
+    constexpr int kDepthMax = 64;  // settings.md 4
+    bool is_too_deep = false;
+    const Json settings = Json::parse(
+        document, [&is_too_deep](int depth, Json::parse_event_t, Json&) { return !(is_too_deep |= depth > kDepthMax); },
+        false);
+    if (is_too_deep || !settings.is_object()) return std::nullopt;
     SettingsText text;
-    text.opens_input_policy = scheduler_setting(*data, "input_fail_mode") == "open";
-    if (const auto limits = data->find("timeouts"); limits != data->end() && !limits->is_null())
-        text.limits = time_limits_in(*limits);
+    const auto data = settings.find("data");
+    if (data == settings.end() || data->is_null()) return text;
+    if (!data->is_object()) return std::nullopt;
+    if (const Json mode = scheduler_setting(*data, "input_fail_mode"); !mode.is_null())
+        text.opens_input_policy = mode == "open";
+    const auto limits = data->find("timeouts");
+    if (limits == data->end()) return text;
+    if (!limits->is_null()) text.limits = time_limits_in(*limits);
+    const auto revision = settings.find("revision");
+    if (!limits->is_object() || (revision != settings.end() && !revision->is_number_unsigned())) return text;
+    const auto hash = data->find("_timeoutsFileHash");
+    text.file_of_limits = hash != data->end() && hash->is_string() ? hash->get<std::string>() : std::string{};
     return text;
+}
+
+bool is_fingerprint(std::string_view text) {
+    constexpr std::size_t kDigits = 64;
+    return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 }  // namespace lockstep::sim

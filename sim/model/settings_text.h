@@ -14,9 +14,16 @@ namespace lockstep::sim {
 [[nodiscard]] nlohmann::json scheduler_setting(const nlohmann::json& data, const std::string& name);
 
 struct SettingsText {
-    bool opens_input_policy = false;   // its fail mode
-    std::optional<TimeLimits> limits;  // nothing: it says nothing of them, or not as documented
+    std::optional<bool> opens_input_policy;  // its fail mode; any word but "open" closes
+    std::optional<TimeLimits> limits;        // nothing: it says nothing of them, or not as documented
+    /// The fingerprint of the file that the limits are of, as is recorded beside them, or another text. Nothing: there are no limits, or
+    /// no replica may write there.
+    std::optional<std::string> file_of_limits;
 };
-[[nodiscard]] SettingsText read_settings_text(std::string_view document);
+/// Nothing: the document is no JSON object, or its `data` is none.
+[[nodiscard]] std::optional<SettingsText> read_settings_text(std::string_view document);
+
+/// It may be that of any file: a SHA-256 in hexadecimal digits.
+[[nodiscard]] bool is_fingerprint(std::string_view text);
 
 }  // namespace lockstep::sim

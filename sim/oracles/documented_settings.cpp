@@ -95,17 +95,15 @@ void read_modes(const Json& data, engine::Overlay& overlay) {
 
 }  // namespace
 
-std::optional<DocumentedSettings> read_settings(std::string_view document) {
+std::optional<engine::Overlay> read_settings(std::string_view document) {
     const Json read = engine::parse_bounded(document);
     if (!read.is_object()) return std::nullopt;
-    DocumentedSettings settings;
+    engine::Overlay settings;
     const auto found = read.find("data");
     if (found == read.end() || found->is_null()) return settings;
     if (!found->is_object()) return std::nullopt;
     if (const auto pools = found->find("pools"); pools != found->end() && !pools->is_null())
         settings.pools = pools_in(*pools);
-    if (const auto limits = found->find("timeouts"); limits != found->end() && !limits->is_null())
-        settings.limits = time_limits_in(*limits);
     read_modes(*found, settings);
     return settings;
 }

@@ -6,16 +6,18 @@
 #include <string_view>
 
 #include "engine/config/overlay.h"
-#include "sim/model/time_limits.h"
+#include "sim/model/settings_read.h"
 
 namespace lockstep::sim {
 
-struct DocumentedSettings : engine::Overlay {
-    std::optional<TimeLimits> limits;  // in the place of `timeouts`, which stays empty
-};
+/// The parts of `cfg:system:default` that can be used, but for limits (settings_text.h), without fingerprints and mistakes; nothing: the
+/// document is no JSON object, or its `data` is none.
+[[nodiscard]] std::optional<engine::Overlay> read_settings(std::string_view document);
 
-/// The parts of `cfg:system:default` that can be used, without fingerprints and mistakes; nothing: the document is no JSON object, or
-/// its `data` is none.
-[[nodiscard]] std::optional<DocumentedSettings> read_settings(std::string_view document);
+/// Which of them each replica may go by. It belongs to an observer of the events and of the keyspace, which passes on what it hears.
+class SettingsInForce : public SettingsRead<engine::Overlay> {
+public:
+    SettingsInForce() : SettingsRead(read_settings) {}
+};
 
 }  // namespace lockstep::sim

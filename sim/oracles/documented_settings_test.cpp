@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "sim/model/heartbeat_bounds.h"
+#include "sim/model/settings_text.h"
 
 namespace lockstep::sim {
 namespace {
@@ -29,12 +30,12 @@ TEST(DocumentedSettings, LimitsAreReadUnderAllTheirNames) {
 TEST(DocumentedSettings, OneThatIsWrongSpoilsItsPart) {
     EXPECT_FALSE(read_time_limits(R"({"topics": {"a": {"timeout_seconds": -1}}})"));
     EXPECT_FALSE(read_time_limits(R"({"topics": {"a": {"nonsense": 1}}})"));
-    const auto settings =
-        read_settings(R"({"data": {"timeouts": {"topics": 7}, "scheduler": {"input_fail_mode": "open"}}})");
-    ASSERT_TRUE(settings);
-    EXPECT_FALSE(settings->limits);
-    EXPECT_EQ(settings->input_fail_mode, "open");
-    EXPECT_FALSE(read_settings("[]"));
+    const char* document = R"({"data": {"timeouts": {"topics": 7}, "scheduler": {"input_fail_mode": "open"}}})";
+    ASSERT_TRUE(read_settings(document) && read_settings_text(document));
+    EXPECT_FALSE(read_settings_text(document)->limits);
+    EXPECT_EQ(read_settings_text(document)->opens_input_policy, true);
+    EXPECT_EQ(read_settings(document)->input_fail_mode, "open");
+    EXPECT_FALSE(read_settings("[]") || read_settings_text("[]"));
 }
 
 TEST(DocumentedSettings, ModesStandUnderFlatNamesAsWell) {

@@ -29,7 +29,7 @@
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/output_scans.h"
 #include "sim/oracles/policy_calls.h"
-#include "sim/oracles/settings_in_force.h"
+#include "sim/oracles/documented_settings.h"
 
 namespace lockstep::sim {
 

@@ -3,7 +3,6 @@
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/fail_modes.h"
-#include "sim/oracles/limits_in_force.h"
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
@@ -231,7 +230,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::worker_ttl)}},
         {.name = "limits_in_force",
          .help = "deadline, attempts, slots and run time of a job are the strictest that apply to it",
-         .make = by_tunables<LimitsInForce, &Surroundings::timeouts>,
+         .rules = rules::limits_in_force,
          .reads = {most(&T::lock_wait), most(&T::reconciler_interval), most(&T::store_op_timeout),
                    least(&T::dispatch_timeout), exactly(&T::job_lock_ttl)}},
         {.name = "valid_requests",

@@ -21,7 +21,6 @@ namespace lockstep::sim {
 struct Surroundings {
     Judge& judge;
     TunablesInForce& tunables;
-    std::string_view timeouts;
     engine::PinnedSettings pinned;
 };
 

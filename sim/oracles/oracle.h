@@ -127,14 +127,12 @@ template <class Judging, class... Arguments>
 }
 
 /// Every oracle that can judge by these tunables, in the order of the catalogue. The judge and the tunables outlive them.
-/// `timeouts`: the document that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none. `pinned`: what
-/// an operator has set.
+/// `pinned`: what an operator has set.
 [[nodiscard]] std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables,
-                                                                std::string_view timeouts = {},
                                                                 engine::PinnedSettings pinned = {});
 
 /// Adds the rules of all invariants that have some and can be judged by these tunables; of those only the ones that are named, if any is.
-/// The tunables outlive them. `timeouts`: as for make_oracles.
+/// The tunables outlive them. `timeouts`: the document that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none.
 void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts = {},
                std::span<const std::string_view> only = {});
 

@@ -8,9 +8,9 @@
 
 namespace lockstep::sim {
 
-std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables, std::string_view timeouts,
+std::vector<std::unique_ptr<Oracle>> make_oracles(Judge& judge, TunablesInForce& tunables,
                                                   engine::PinnedSettings pinned) {
-    const Surroundings run{judge, tunables, timeouts, std::move(pinned)};
+    const Surroundings run{judge, tunables, std::move(pinned)};
     std::vector<std::unique_ptr<Oracle>> oracles;
     for (const Invariant& invariant : invariants()) {
         const engine::Tunables* read =

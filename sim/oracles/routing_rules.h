@@ -29,7 +29,7 @@
 #include "engine/wire/fwd.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/replica_traffic.h"
-#include "sim/oracles/settings_in_force.h"
+#include "sim/oracles/documented_settings.h"
 
 namespace lockstep::sim {
 

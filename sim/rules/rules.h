@@ -18,6 +18,7 @@ void indexes_agree(Rules& rules, const engine::Tunables& tunables);
 void job_history(Rules& rules, const engine::Tunables& tunables);
 void legal_transitions(Rules& rules, const engine::Tunables& tunables);
 void lifetimes_kept(Rules& rules, const engine::Tunables& tunables);
+void limits_in_force(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
 void no_cold_start(Rules& rules, const engine::Tunables& tunables);

@@ -168,7 +168,7 @@ void Run::add_tunables() {
 void Run::make_judges() {
     const auto& cluster = scenario_.cluster;
     judgement_.model().set_max_payload(cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
-    oracles_ = make_oracles(*this, tunables_, cluster.documents.timeouts, cluster.pinned);
+    oracles_ = make_oracles(*this, tunables_, cluster.pinned);
     add_rules(judgement_, tunables_, cluster.documents.timeouts);
 }
 

@@ -1,0 +1,116 @@
+// What the model makes of what limits jobs: requests, answers of policy, and documents of settings.
+#include <charconv>
+#include <utility>
+
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "engine/wire/text.h"
+#include "sim/model/job_keys.h"
+#include "sim/model/model.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+
+using fakes::Event;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+namespace wire = engine::wire;
+
+namespace {
+
+std::int64_t integer_of(std::string_view text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+}  // namespace
+
+PolicyLimits limits_in(const cap::PolicyCheckResponse& response) {
+    const auto& constraints = response.constraints();
+    const auto& budgets = constraints.budgets();
+    const auto at_least_0 = [](std::int64_t value) { return std::max<std::int64_t>(value, 0); };
+    return {.is_constrained = response.has_constraints(),
+            .constraints = wire::serialise(constraints),
+            .redaction_level = constraints.redaction_level(),
+            .runtime_ms = std::min(at_least_0(budgets.max_runtime_ms()), kLongestLimitMs),
+            .artifact_bytes = at_least_0(budgets.max_artifact_bytes()),
+            .concurrent = at_least_0(budgets.max_concurrent_jobs()),
+            .retries = at_least_0(budgets.max_retries())};
+}
+
+void Model::note_policy_limits(Job& job, const cap::PolicyCheckResponse& response) {
+    const PolicyLimits limits = limits_in(response);
+    job.limits.answered(limits);
+    if (response.decision() == cap::DECISION_TYPE_REQUIRE_HUMAN || response.approval_required())
+        job.limits.asked_for_approval(limits);
+}
+
+/// `request`: null where it cannot be read.
+void Model::note_request_limits(Job& job, const cap::JobRequest* request) {
+    job.limits.is_request_known = request != nullptr;
+    if (request == nullptr) return;
+    job.limits.topic = wire::trim(request->topic());
+    job.limits.workflow = request->workflow_id();
+    job.limits.asked_ms = std::min(request->budget().deadline_ms(), kLongestLimitMs);
+}
+
+/// A field of the hash of a job.
+void Model::write_limit(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view after) {
+    if (field != "deadline_unix" && field != "ls_dispatches" && field != "safety_decision" && field != "safety_reason")
+        return;
+    const bool by_scheduler = is_scheduler(client);
+    Job& job = job_of_hash_key(key);
+    if (field == "deadline_unix") {
+        const std::int64_t before = std::exchange(job.limits.deadline, integer_of(after));
+        job.limits.deadline_by_others |= !by_scheduler;
+        if (by_scheduler) note(DeadlineWritten{}, client, &job, clock_.present()).before = before;
+    } else if (by_scheduler && field == "ls_dispatches") {
+        job.limits.dispatches = integer_of(after);
+        note(DispatchCounted{}, client, &job, clock_.present());
+    } else if (by_scheduler && field == "safety_decision") {
+        job.limits.is_unanswered = after == "UNAVAILABLE";
+    } else if (by_scheduler && field == "safety_reason") {
+        job.limits.is_released = after == "approval granted";  // wire.md 8.1
+    }
+}
+
+void Model::write_settings(fakes::NodeId client, std::string_view text) {
+    const auto before = settings_.stored();
+    settings_.string_set(kSettingsKey, text);
+    const auto after = settings_.stored();
+    if (after != nullptr && after != before) {
+        fail_mode_opened_ |= after->opens_input_policy.value_or(false);
+        if (after->limits) time_limits_.push_back(*after->limits);
+    }
+    const bool is_of_a_file = after != nullptr && after->file_of_limits && !is_fingerprint(*after->file_of_limits);
+    if (!is_scheduler(client) || !is_of_a_file) no_limits_owed();
+    if (!is_scheduler(client) || after == nullptr || !after->limits) return;
+    SettingsIntroduced& fact = note(SettingsIntroduced{}, client, nullptr, clock_.present());
+    fact.before = before;
+    fact.after = after;
+}
+
+void Model::no_limits_owed() {
+    for (Replica& replica : replicas_) replica.owes_limits = 0;
+}
+
+/// Where schedulers start with a file of limits, each writes those into the settings that hold the limits of another file.
+void Model::follow_file_of_limits(const Event& event) {
+    if (!file_limits_ || !is_scheduler(event.node)) return;
+    Replica& of = replica(event.node);
+    if (event.kind == EventKind::paused) of.owes_limits = 0;
+    if (event.kind == EventKind::redis && event.key == kSettingsKey) {
+        // A replica that cannot write them goes on with what is there.
+        if (event.when == When::answered && event.outcome != EventOutcome::applied) of.owes_limits = 0;
+        if (event.when != When::applied || event.command != "GET" || std::exchange(of.has_read_settings, true)) return;
+        const auto stored = settings_.stored();
+        if (stored != nullptr && stored->file_of_limits && !is_fingerprint(*stored->file_of_limits))
+            of.owes_limits = clock_.present();
+    }
+    if (event.kind == EventKind::lock_acquired && !event.job.empty() && of.owes_limits != 0)
+        note(FileLeftOut{}, event.node, &job_of(event), clock_.present()).found = std::exchange(of.owes_limits, 0);
+}
+
+}  // namespace lockstep::sim
