@@ -24,6 +24,7 @@ struct DeadLetter {
     bool known = false;            // Redis has it, or it was removed since
     bool was_removed = false;      // an earlier one, at some time
     bool lost = false;             // evicted: a search for unpublished ones does not find it
+    bool taken_back = false;       // Redis was restored without it; a replica may go by its reply that it is there
     bool may_be_listed = false;    // it expired or was lost, and the index has no time to live
     bool published = false;        // the stream has it
     bool in_sum = false;           // of bytes that are no packet: published with others
@@ -40,6 +41,7 @@ struct DeadLetter {
     /// that never happened. One that had been removed before was written, where its end stands.
     void restored(bool end_stands) {
         was_removed = was_removed && end_stands;
+        taken_back = (taken_back || known) && !stored;
         known = stored || was_removed;
         by_scheduler = in_sum = false;
         written = 0;

@@ -42,7 +42,7 @@ void Model::write_letter(fakes::NodeId client, Job& about, const std::string* be
     letter.may_be_listed = false;
     if (before != nullptr) return;
     letter.known = true;
-    letter.lost = false;
+    letter.lost = letter.taken_back = false;
     letter.written = upcoming();
     letter.by_scheduler = is_scheduler(client);
     letter.code = code_of_letter(after);
@@ -135,7 +135,7 @@ void Model::on_late_answer(const Event& event) {
     if (event.when == When::applied && event.kind != EventKind::nak) late_deliveries_.settled(event);
     if (event.when == When::applied && terminates) {
         DeadLetter& letter = letter_of_message(event).letter;
-        if (letter.terminated == 0) letter.terminated = clock_.present();
+        if (letter.terminated == 0 && !letter.taken_back) letter.terminated = clock_.present();
     }
     if (event.when != When::before) return;
     const auto late = late_deliveries_.answered(event);

@@ -65,6 +65,19 @@ TEST_F(SagaExactTest, TheLockOfAnotherSagaOrHolderIsNotEnough) {
     EXPECT_THAT(judge.found, ElementsAre(HasSubstr("is taken off saga:travel:stack without saga:travel:lock")));
 }
 
+TEST_F(SagaExactTest, WhatIsRecordedMustHaveBeenDone) {
+    oracle.string_set(kReplica, "job:req:J", nullptr, R"({"jobId":"J","workflowId":"travel"})", fakes::redis::kNever,
+                      fakes::redis::kNever);
+    record("saga:travel:stack");
+    oracle.at_rest({.redis = fakes::redis::Keyspace{}});
+    EXPECT_THAT(judge.found, ElementsAre(HasSubstr("although it did not succeed")));
+    judge.found.clear();
+    judge.string_set(oracle, kReplica, "dlq:entry:J", nullptr, R"({"reason_code":"invalid_result_pointer"})",
+                     fakes::redis::kNever, fakes::redis::kNever);
+    oracle.at_rest({.redis = fakes::redis::Keyspace{}});
+    EXPECT_THAT(judge.found, IsEmpty()) << "its worker has done it";
+}
+
 TEST_F(SagaExactTest, RunsHaveLocksOfTheirOwn) {
     record("lockstep:saga:4:acme:trip");
     lock(EventKind::lock_acquired, "lockstep:saga:lock:4:acme:trip", kReplica);

@@ -14,7 +14,6 @@ namespace lockstep::sim::testing {
 inline constexpr fakes::NodeId kReplica{5};
 inline constexpr fakes::NodeId kOther{6};
 inline constexpr fakes::NodeId kWorker{7};
-inline constexpr const char* kHash = "job:meta:J";
 
 /// Tells an oracle of events and changes as a run does: the model before it, and the oracle of what it wants only.
 class TellingJudge : public Judge {

@@ -177,6 +177,14 @@ TEST_F(SpentMessageTest, AMessageThatIsTerminatedNeedsOne) {
     EXPECT_THAT(found, ElementsAre(": its message was terminated, and poison:CORDUM_SYS:7 has no dead letter"));
 }
 
+TEST_F(SpentMessageTest, AReplicaMayGoByALetterThatRedisHasForgottenSince) {
+    write_letter("poison:CORDUM_SYS:7", "poison_message");
+    keys.restore([this] { keys.remove(*keys.find("dlq:entry:poison:CORDUM_SYS:7")); });
+    tell(EventKind::term, When::applied);
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+}
+
 TEST_F(SpentMessageTest, OneThatWasOnlyPublishedIsALetter) {
     tell(EventKind::deliver, When::applied, 8);
     publish("poison:CORDUM_SYS:7");
