@@ -29,25 +29,36 @@ void Deliveries::stored(const fakes::Event& event) {
         unusual_.erase(place);
 }
 
-void Deliveries::delivered(const fakes::Event& event, const Job* job, Since now) {
+Unanswered::Delivery& Deliveries::delivered(const fakes::Event& event, const Job* job, Since now) {
     const std::uint64_t bytes = event.payload.size();
     Unanswered& node = nodes_[event.node];
-    node.deliveries.emplace(message_of(event), Unanswered::Delivery{bytes, event.sequence, job, now,
-                                                                    event.name.starts_with(kSchedulersDurables)});
+    const auto delivery = node.deliveries.emplace(message_of(event), Unanswered::Delivery{
+                                                                         .bytes = bytes,
+                                                                         .sequence = event.sequence,
+                                                                         .job = job,
+                                                                         .since = now,
+                                                                     });
+    delivery->second.is_schedulers = event.name.starts_with(kSchedulersDurables);
     node.bytes += bytes;
     largest_ = std::max(largest_, bytes);
-    if (event.packet != nullptr && event.number <= 1) return;
+    if (event.packet != nullptr && event.number <= 1) return delivery->second;
     MessageLife& life = unusual_[{streams_.number_of(event.stream), event.sequence}];
     life.deliveries = std::max(life.deliveries, event.number);
     if (event.packet == nullptr) life.garbled = now.event;
+    return delivery->second;
 }
 
-void Deliveries::answered(const fakes::Event& event) {
+std::optional<Unanswered::Delivery> Deliveries::answered(const fakes::Event& event, const Job* job) {
     Unanswered& node = nodes_[event.node];
-    const auto found = node.deliveries.find(message_of(event));
-    if (found == node.deliveries.end()) return;
-    node.bytes -= found->second.bytes;
+    // A stream that has lost its end gives the number of one message to another.
+    auto [found, end] = node.deliveries.equal_range(message_of(event));
+    const auto same = std::find_if(found, end, [job](const auto& each) { return each.second.job == job; });
+    if (same != end) found = same;
+    if (found == end) return std::nullopt;
+    const Unanswered::Delivery delivery = found->second;
+    node.bytes -= delivery.bytes;
     node.deliveries.erase(found);
+    return delivery;
 }
 
 }  // namespace lockstep::sim

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,6 +24,11 @@ struct Unanswered {
         const Job* job = nullptr;
         Since since;
         bool is_schedulers = false;  // by a durable of the schedulers
+        // Of a submission, as it was delivered:
+        const Job* asks_for = nullptr;  // null: none
+        bool is_valid = false;
+        bool is_borderline = false;  // it says something that the rules of requests are about
+        EventNumber first = 0;       // when the message was first delivered
     };
     std::multimap<Message, Delivery> deliveries;
     std::uint64_t bytes = 0;
@@ -47,8 +53,9 @@ public:
     [[nodiscard]] std::vector<Unanswered::Delivery> of_schedulers(fakes::NodeId node, Time since) const;
 
     void stored(const fakes::Event& event);
-    void delivered(const fakes::Event& event, const Job* job, Since now);
-    void answered(const fakes::Event& event);
+    Unanswered::Delivery& delivered(const fakes::Event& event, const Job* job, Since now);
+    /// Nothing: it is not known.
+    std::optional<Unanswered::Delivery> answered(const fakes::Event& event, const Job* job);
     void node_down(fakes::NodeId node) { nodes_.erase(node); }
 
 private:

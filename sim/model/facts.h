@@ -112,6 +112,7 @@ struct Sent : Observed {
     const cap::JobRequest* request = nullptr;  // null: it is no packet with one
     std::int64_t number = 0;                   // of the dispatch, by the hash of the job
     std::optional<std::int64_t> id_of;         // the number of an earlier dispatch, or sending, of this message id
+    bool is_as_stored = true;                  // a request with this content was stored, or none was
 };
 
 /// A message for a worker is in the stream. `job` is null: it names none.
@@ -134,6 +135,7 @@ struct Delivered : Observed {
     bool is_packet = true;
     bool has_request = false;
     bool is_submission = false;  // by the schedulers' durable
+    bool is_flawed = false;      // it is to be dropped, and names a job
 };
 
 /// A node has answered a delivery.
@@ -141,6 +143,8 @@ struct DeliveryAnswered : Observed {
     bool has_request = false;
     std::optional<engine::Duration> requeued_for;
     const Unanswered* unanswered = nullptr;  // of the node, without that delivery
+    std::optional<Unanswered::Delivery> delivery;
+    bool is_ack = false;
 };
 
 /// A message is to be delivered no more.
@@ -206,6 +210,9 @@ struct LockTouched : Observed {
     LockUse use{};             // present_token, no_token or unseen
     EventNumber job_lock = 0;  // when the holder of the lock of this job changed last; 0: it is another lock
 };
+
+/// The request of a job was stored.
+struct RequestStored : Observed {};
 
 /// A lock of any kind was taken or renewed. `key` is valid during the run, and so below.
 struct LockGranted : Observed {
@@ -456,6 +463,7 @@ using Fact =
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
                  SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
-                 WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut>;
+                 WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut,
+                 RequestStored>;
 
 }  // namespace lockstep::sim

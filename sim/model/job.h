@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -84,6 +85,10 @@ struct Choosing {
 
 /// The way of a submission to Redis, at any time.
 struct Submission {
+    struct FirstDelivery {
+        std::uint64_t sequence = 0;
+        EventNumber event = 0;
+    };
     EventNumber acknowledged = 0;  // first
     bool recorded = false;         // Redis had the job
     bool only_stored = false;      // the stream had it, and Redis never
@@ -92,6 +97,19 @@ struct Submission {
     Time stored_at = kBeforeAll;   // last, in the stream
     int unsettled = 0;             // messages of it that were delivered and are not settled
     bool outlived = false;         // the record ran out after the job had ended
+    bool is_valid = false;         // one that a replica was delivered, or another than a scheduler has stored a request
+    EventNumber flawed = 0;        // first delivery of the latest that is to be dropped; 0: none is
+    std::string_view flaw;         // of that one
+    EventNumber looked_at = 0;     // when a replica last read or wrote something of the job
+    std::vector<FirstDelivery> first_delivered;
+};
+
+/// The request that Redis has or had, once one was stored (Causes::request_stored: it has one).
+struct StoredRequest {
+    std::string_view tenant;             // by the tenant rule
+    bool is_invalid = false;             // it breaks a rule of requests, or is none
+    EventNumber first_stored = 0;        // since the job has a record; 0: not
+    std::vector<std::size_t> contents;   // digests of what was stored as work, the latest last
 };
 
 /// What the workflow run of a job that is a step's says of it.
@@ -159,6 +177,7 @@ struct Job {
     PolicyMarks marks;
     OutputWord output;
     Submission submission;
+    StoredRequest request;
     std::vector<GivenPointer> given;  // as they were sent and as they arrived, in the order of their texts
     CallingOff calling_off;
     EventNumber cancel_said = 0;  // a JobCancel about it was published, by anyone, last; 0: never

@@ -11,6 +11,7 @@
 #include "engine/wire/subjects.h"
 #include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
+#include "sim/model/request_rules.h"
 #include "sim/model/settings_text.h"
 #include "sim/model/snapshot_text.h"
 #include "sim/scenario/topology.h"
@@ -323,7 +324,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     // A job is given up whose request is found and cannot be read.
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
-    if (key.starts_with(kRequestPrefix)) store_request(client, key, before, after);
+    if (key.starts_with(kRequestPrefix)) store_request(client, job(key.substr(kRequestPrefix.size())), before, after);
     record_text(client, key, before, after);
     settings_replaced_ |= before != nullptr && key.starts_with("cfg:");
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
@@ -348,28 +349,6 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     recount(written, [&] { written.in_mirror = state_of(after); });
     written.listings.mirror_lost = !client.valid();
     look_whether_out(written, upcoming());
-}
-
-void Model::store_request(fakes::NodeId client, std::string_view key, const std::string* before,
-                          std::string_view json) {
-    Job& stored = job(key.substr(kRequestPrefix.size()));
-    if (const bool damaged = is_cut(client, before, json); damaged != stored.request_damaged)
-        recount(stored, [&] { stored.request_damaged = damaged; });
-    stored.human.request_stored(client, json, clock_.present());
-    const bool marked =
-        json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
-    const cap::JobRequest* request = requests_.read(json);
-    record_request(stored, request);
-    // A replica that handles the job goes by what was stored when it acquired it.
-    if (!is_scheduler(client) && before != nullptr && *before != json && stored.limits.lock_until_ms != 0)
-        stored.limits.is_unsure = true;
-    note_request_limits(stored, request);
-    if (request == nullptr) return;
-    stored.causes.request_stored = true;
-    stored.causes.input = input_names_.number_of(wire::key_of_pointer(request->context_ptr()));
-    if (marked) stored.marks.submitted(*request, upcoming());
-    if (const auto& workflow = request->workflow_id(); !workflow.empty())
-        stored.workflow = label_names_.name_of(label_names_.number_of(workflow));
 }
 
 void Model::set_time_limits(std::string_view document) {
@@ -484,6 +463,8 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     lost.listings.has_expired |= hash && why == fakes::redis::Removal::expired;
     lost.listings.mirror_lost |= !hash && by_itself;
     if (hash) {
+        // Without a record, what belongs to the job is no other's.
+        lost.request.first_stored = 0;
         if (evicted) tear(*name);
         lost.limits.lost();
         name_worker(lost, 0, upcoming());
@@ -521,13 +502,17 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     weather_.trouble(clock_.told_at());
     leader_noted_ = now.find(kLeaderNote) != nullptr;
     for (Job& job : jobs_)
-        recount(job, [&job] {
+        recount(job, [&] {
             job.in_hash = job.in_mirror = State::absent;
             job.dispatch.worker = 0;
+            job.causes.request_stored = false;
+            if (now.find(std::string(kJobHashPrefix) + std::string(job.name)) == nullptr) job.request.first_stored = 0;
         });
     for (const std::string_view key : now.keys()) {
+        const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        if (text != nullptr && key.starts_with(kRequestPrefix))
+            read_stored(job(key.substr(kRequestPrefix.size())), *text);
         if (const auto name = job_of_state_key(key)) {
-            const auto* text = std::get_if<std::string>(&now.find(key)->value);
             Job& kept = job(*name);
             if (text != nullptr) recount(kept, [&] { kept.in_mirror = state_of(*text); });
         }
@@ -714,6 +699,8 @@ void Model::on_redis(const Event& event, Time now) {
         set_waits_for_slot(*delayed_, !is_active(delayed_->state()));
         delayed_ = nullptr;
     }
+    if (event.when == When::applied && !event.job.empty() && is_scheduler(event.node))
+        job_of(event).submission.looked_at = clock_.present();
     if (event.when == When::answered) {
         follow_reach(event, now);
         return on_reply(event, now);
@@ -789,6 +776,10 @@ void Model::on_publish(const Event& event, Time now) {
     note_message_id(fact, job.sources);
     if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
     if (has_request) fact.request = &event.packet->job_request();
+    if (const auto& contents = job.request.contents; has_request && !contents.empty()) {
+        const std::size_t sent = digest_of_work(event.packet->job_request());
+        fact.is_as_stored = std::ranges::find(contents, sent) != contents.end();
+    }
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });
     if (commit == job.commits.end()) return;
@@ -920,7 +911,8 @@ void Model::on_result_list(const Event& event) {
 
 void Model::on_delivery(const Event& event) {
     const Job* about = event.job.empty() ? nullptr : &job_of(event);
-    deliveries_.delivered(event, about, {clock_.present(), clock_.told_at()});
+    Unanswered::Delivery& delivery = deliveries_.delivered(event, about, {clock_.present(), clock_.told_at()});
+    const bool is_flawed = event.name == kSchedulersSubmissions && look_at_submission(event, delivery);
     Delivered& fact = note(Delivered{}, event.node, about, clock_.present());
     fact.unanswered = &deliveries_.of(event.node);
     fact.bytes = event.payload.size();
@@ -928,14 +920,17 @@ void Model::on_delivery(const Event& event) {
     fact.is_packet = event.packet != nullptr;
     fact.has_request = event.packet != nullptr && event.packet->has_job_request();
     fact.is_submission = event.name == kSchedulersSubmissions;
+    fact.is_flawed = is_flawed;
 }
 
 void Model::on_answer(const Event& event) {
     const Job* about = event.job.empty() ? nullptr : &job_of(event);
     if (event.when == When::before) {
-        deliveries_.answered(event);
+        const auto delivery = deliveries_.answered(event, about);
         DeliveryAnswered& fact = note(DeliveryAnswered{}, event.node, about, clock_.present());
         fact.unanswered = &deliveries_.of(event.node);
+        fact.delivery = delivery;
+        fact.is_ack = event.kind == EventKind::ack;
         fact.has_request = event.packet != nullptr && event.packet->has_job_request();
         if (event.kind == EventKind::nak) fact.requeued_for = engine::Duration{event.number};
     } else if (event.when == When::applied && event.kind == EventKind::term) {

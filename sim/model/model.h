@@ -96,6 +96,8 @@ public:
         const Job* known = find(job);
         return known == nullptr ? std::string_view{} : to_string(known->state());
     }
+    /// The key that its request points to; empty: none.
+    [[nodiscard]] std::string_view input_of(const Job& job) const { return input_names_.name_of(job.causes.input); }
     /// How often a read of its input found nothing.
     [[nodiscard]] int misses_of_input(const Job& job) const;
     /// A restart or a failover took back what Redis had, at some time.
@@ -278,7 +280,10 @@ private:
     void write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
                       std::string_view after);
     void date(fakes::NodeId client, Job& job, std::string_view micros);
-    void store_request(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view json);
+    void store_request(fakes::NodeId client, Job& stored, const std::string* before, std::string_view json);
+    /// Null: it is none.
+    const cap::JobRequest* read_stored(Job& stored, std::string_view json);
+    bool look_at_submission(const fakes::Event& event, Unanswered::Delivery& delivery);
     void name_worker(Job& job, WorkerNumber worker, EventNumber event);
     void look_whether_out(Job& job, EventNumber event);
 

@@ -7,7 +7,6 @@
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/oracles/tenant_walls.h"
-#include "sim/oracles/valid_requests.h"
 #include "sim/rules/rules.h"
 
 namespace lockstep::sim {
@@ -235,7 +234,7 @@ std::vector<Invariant> make_table() {
                    least(&T::dispatch_timeout), exactly(&T::job_lock_ttl)}},
         {.name = "valid_requests",
          .help = "a request that the rules reject never runs, a valid one is never dropped",
-         .make = by_tunables<ValidRequests>},
+         .rules = rules::valid_requests},
         {.name = "fail_modes",
          .help = "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
          .make = by_tunables<FailModes, &Surroundings::pinned>,

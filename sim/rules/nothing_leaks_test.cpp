@@ -300,17 +300,16 @@ TEST_F(StoppingReplica, OneThatHasDoneBothIsRight) {
     EXPECT_THAT(found, IsEmpty());
 }
 
-TEST_F(StoppingReplica, OneThatIsKilledMeanwhileNeedNot) {
-    stop();
-    fault("crash");
-    goes_down();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoppingReplica, OneThatIsFrozenMeanwhileNeedNot) {
-    stop();
-    befall(EventKind::paused, kReplica);
-    goes_down();
+TEST_F(StoppingReplica, OneThatIsKilledOrFrozenMeanwhileNeedNot) {
+    for (const EventKind what : {EventKind::fault, EventKind::paused, EventKind::connection_broken}) {
+        befall(EventKind::node_up, kReplica);
+        now += 1min;
+        announce();
+        message(EventKind::deliver, When::applied);
+        stop();
+        befall(what, kReplica);
+        goes_down();
+    }
     EXPECT_THAT(found, IsEmpty());
 }
 

@@ -27,31 +27,17 @@ protected:
         acknowledge(kFirst, 1, kReader, "before");
     }
 
-    void message(EventKind kind, When when, NodeId node, std::uint64_t sequence, std::string_view durable,
-                 const std::string& job) {
-        cap::BusPacket packet;
-        packet.mutable_job_result()->set_job_id(job);
-        fakes::Event event = event_of(kind, job, when, node);
-        event.subject = engine::wire::kSubjectResult;
-        event.stream = "CORDUM_SYS";
-        event.sequence = sequence;
-        event.name = durable;
-        event.packet = &packet;
-        tell(event);
-    }
-    void in_stream(std::uint64_t sequence, const std::string& job = "J") {
-        message(EventKind::stored, When::applied, NodeId{9}, sequence, {}, job);
-    }
+    void in_stream(std::uint64_t sequence, const std::string& job = "J") { store_result(job, {.sequence = sequence}); }
     void deliver(NodeId node, std::uint64_t sequence, std::string_view durable = kReader,
                  const std::string& job = "J") {
-        message(EventKind::deliver, When::applied, node, sequence, durable, job);
+        about_result(EventKind::deliver, When::applied, job, {.sequence = sequence, .durable = durable}, node);
     }
     void acknowledge(NodeId node, std::uint64_t sequence, std::string_view durable = kReader,
                      const std::string& job = "J") {
-        message(EventKind::ack, When::before, node, sequence, durable, job);
+        about_result(EventKind::ack, When::before, job, {.sequence = sequence, .durable = durable}, node);
     }
     void requeue(NodeId node, std::uint64_t sequence) {
-        message(EventKind::nak, When::before, node, sequence, kReader, "J");
+        about_result(EventKind::nak, When::before, "J", {.sequence = sequence, .durable = kReader}, node);
     }
     void call(When when, NodeId node, const std::string& key, EventOutcome outcome = EventOutcome::applied,
               std::string_view reply = ":1\r\n") {
@@ -275,7 +261,7 @@ TEST_F(ResultHeard, AResultThatWasNotReadIsMissingAtTheEnd) {
 TEST_F(ResultHeard, OneThatIsTerminatedNeedNotBeRead) {
     in_stream(10);
     deliver(kFirst, 10);
-    message(EventKind::term, When::before, kFirst, 10, kReader, "J");
+    about_result(EventKind::term, When::before, "J", {.sequence = 10, .durable = kReader}, kFirst);
     EXPECT_FALSE(waits());
     rest();
     EXPECT_THAT(found, IsEmpty());
@@ -292,7 +278,7 @@ TEST_F(ResultHeard, WhatAnotherLeaderMayNotDeliverAgainNeedNotBeRead) {
 
 TEST_F(ResultHeard, AConsumerThatMayHaveNoMoreInFlightIsDeliveredNothingByAnotherLeader) {
     tunables.bus_max_ack_pending = 1;
-    message(EventKind::ack, When::applied, kFirst, 1, kReader, "before");
+    about_result(EventKind::ack, When::applied, "before", {.sequence = 1, .durable = kReader}, kFirst);
     fault("nats.new_leader");
     in_stream(10);
     EXPECT_TRUE(waits()) << "it had none in flight";

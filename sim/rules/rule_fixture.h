@@ -99,12 +99,13 @@ protected:
         std::string_view worker = "w";
         std::string_view durable = kSchedulersResults;
     };
-    void about_result(fakes::EventKind kind, fakes::When when, const std::string& job, const Result& about) {
+    void about_result(fakes::EventKind kind, fakes::When when, const std::string& job, const Result& about,
+                      fakes::NodeId node = kReplica) {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id(job);
         packet.mutable_job_result()->set_worker_id(std::string(about.worker));
         packet.mutable_job_result()->set_status(about.status);
-        fakes::Event event = event_of(kind, job, when);
+        fakes::Event event = event_of(kind, job, when, node);
         event.subject = engine::wire::kSubjectResult;
         event.sequence = about.sequence;
         event.name = about.durable;

@@ -46,6 +46,7 @@ void sound_message_kept(Rules& rules, const engine::Tunables& tunables);
 void stored_result_wins(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 void timeout_explained(Rules& rules, const engine::Tunables& tunables);
+void valid_requests(Rules& rules, const engine::Tunables& tunables);
 
 /// A part of slot_used.
 void queues_of_tenants(Rules& rules, const engine::Tunables& tunables);
