@@ -299,7 +299,7 @@ void Rehearsal::judge() {
     if (!result_.error.empty()) return;
     const bool judge_rest = result_.violations.empty();
     judgement_.model().flush();
-    const sim::RestView view{witness_.mirror().keyspace(), is_quiet, 0};
+    const sim::RestView view{witness_.mirror().keyspace(), is_quiet};
     if (judge_rest) judgement_.model().at_rest(view.redis, is_quiet);
     for (const sim::Standing& standing : judgement_.standings())
         if (judged(standing.invariant) && !standing.is_on_trial)

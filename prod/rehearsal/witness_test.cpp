@@ -78,7 +78,7 @@ protected:
         witness.emit(event);
     }
     std::set<std::string> broken(bool quiet = true) {
-        const sim::RestView view{witness.mirror().keyspace(), quiet, 0};
+        const sim::RestView view{witness.mirror().keyspace(), quiet};
         judgement_.model().at_rest(view.redis, quiet);
         for (const auto& oracle : oracles_) oracle->at_rest(view);
         return found_;

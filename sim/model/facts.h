@@ -212,7 +212,30 @@ struct LockTouched : Observed {
 };
 
 /// The request of a job was stored.
-struct RequestStored : Observed {};
+struct RequestStored : Observed {
+    std::string_view tenant_before;  // that of the one before; empty: it has none, or the new one cannot be read
+    EventNumber stored_before = 0;
+};
+
+/// A job was written down as one of a tenant.
+struct TenantNamed : Observed {
+    enum class Where : std::uint8_t { record, active_jobs, slots };
+    Where where{};
+    std::string_view tenant;     // valid during the run
+    bool is_as_renamed = false;  // as in Job::renamed
+};
+
+/// A replica asks policy about a job.
+struct PolicyAsked : Observed {
+    std::string tenant;
+    std::string settings;  // left out where no document limits topics
+};
+
+/// The compensation of a job is being submitted. `job`: the one that it undoes.
+struct CompensationSent : Observed {
+    std::string tenant;
+    std::string conflict;  // how it names another one as well; empty: it does not
+};
 
 /// A lock of any kind was taken or renewed. `key` is valid during the run, and so below.
 struct LockGranted : Observed {
@@ -464,6 +487,6 @@ using Fact =
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
                  SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
                  WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut,
-                 RequestStored>;
+                 RequestStored, TenantNamed, PolicyAsked, CompensationSent>;
 
 }  // namespace lockstep::sim

@@ -106,10 +106,14 @@ struct Submission {
 
 /// The request that Redis has or had, once one was stored (Causes::request_stored: it has one).
 struct StoredRequest {
-    std::string_view tenant;             // by the tenant rule
-    bool is_invalid = false;             // it breaks a rule of requests, or is none
-    EventNumber first_stored = 0;        // since the job has a record; 0: not
-    std::vector<std::size_t> contents;   // digests of what was stored as work, the latest last
+    std::string_view tenant;       // by the tenant rule
+    std::string conflict;          // how it names another one as well; empty: it does not
+    std::string_view former;       // its tenant before another request took its place; empty: none did
+    Time replaced{};               // when that was
+    bool is_invalid = false;       // it breaks a rule of requests, or is none
+    EventNumber first_stored = 0;  // since the job has a record; 0: not
+    EventNumber last_stored = 0;
+    std::vector<std::size_t> contents;  // digests of what was stored as work, the latest last
 };
 
 /// What the workflow run of a job that is a step's says of it.
@@ -135,7 +139,9 @@ struct Job {
     fakes::JobNumber number = 0;
     std::string_view name;
     Tenant* tenant = nullptr;
-    std::string_view topic;     // as its hash has it
+    std::string_view topic;  // as its hash has it
+    std::string_view
+        renamed;  // the tenant that another than a scheduler wrote there since the lock was taken last; empty: none
     std::string_view workflow;  // that limits it: as its request names it, or its sender
     bool is_gate = false;
     /// As it was submitted; empty: it asks for more than a topic, or was submitted with different contents.

@@ -30,6 +30,11 @@ inline constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:inde
 inline constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kDeadlines = "job:deadline";
 inline constexpr std::string_view kSettingsKey = "cfg:system:default";
+/// Documents of the configuration service, that one among them.
+inline constexpr std::string_view kConfigPrefix = "cfg:";
+inline constexpr std::string_view kActiveOfTenantPrefix = "job:tenant:active:";
+/// The sender of compensations.
+inline constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 
 /// The job of a job:meta:<job> key.
 [[nodiscard]] inline std::optional<std::string_view> job_of_hash(std::string_view key) {
@@ -140,6 +145,14 @@ inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
 /// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
 [[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
     return key.starts_with("lockstep:tenant:waiting:");
+}
+
+/// The tenant whose slots these are, or whose jobs wait for one there; empty for any other key.
+[[nodiscard]] constexpr std::string_view tenant_of_slots(std::string_view key) {
+    for (const std::string_view prefix :
+         {"lockstep:tenant:slots:", "lockstep:tenant:waiting:", "lockstep:tenant:woken:"})
+        if (key.starts_with(prefix)) return key.substr(prefix.size());
+    return {};
 }
 
 /// What the names of all durable consumers of schedulers begin with.

@@ -19,15 +19,15 @@ void JobLock::take(fakes::NodeId node, std::string_view by_token, Since since) {
     token = by_token;
     is_known = true;
     changed = taken = since.event;
-    renew(node, since);
+    unreleased_by = node;
+    renew(node, since).taken = since;
 }
 
-void JobLock::renew(fakes::NodeId node, Since since) {
-    const auto known = std::ranges::find(grants, node, &Grant::node);
-    if (known == grants.end())
-        grants.push_back({node, since});
-    else
-        known->since = since;
+JobLock::Grant& JobLock::renew(fakes::NodeId node, Since since) {
+    auto known = std::ranges::find(grants, node, &Grant::node);
+    if (known == grants.end()) known = grants.insert(known, {.node = node});
+    known->since = since;
+    return *known;
 }
 
 void JobLock::leave(EventNumber event) {
@@ -40,6 +40,11 @@ void JobLock::leave(EventNumber event) {
 Since JobLock::granted_to(fakes::NodeId node) const {
     const auto known = std::ranges::find(grants, node, &Grant::node);
     return known == grants.end() ? Since{} : known->since;
+}
+
+Since JobLock::taken_by(fakes::NodeId node) const {
+    const auto known = std::ranges::find(grants, node, &Grant::node);
+    return known == grants.end() ? Since{} : known->taken;
 }
 
 LockUse JobLock::use_by(std::span<const std::string_view> command) const {

@@ -19,6 +19,7 @@ struct JobLock {
     struct Grant {
         fakes::NodeId node;
         Since since;
+        Since taken;
     };
     fakes::NodeId holder;             // invalid: none
     std::string token;                // of the holder; empty: none
@@ -27,14 +28,17 @@ struct JobLock {
     EventNumber taken = 0;            // last
     bool is_known = true;             // false: Redis lost data, and the lock was not taken since
     std::vector<Grant> grants;        // the last of each replica, by taking and renewing
+    fakes::NodeId unreleased_by;      // took it last, and it was not released since: it may have run out
     fakes::NodeId ran_out_under;      // held it when it ran out, and did nothing about the job since
 
     void take(fakes::NodeId node, std::string_view by_token, Since since);
-    void renew(fakes::NodeId node, Since since);
+    Grant& renew(fakes::NodeId node, Since since);
     /// Given back, or run out.
     void leave(EventNumber event);
-    /// Event 0: never.
+    /// Event 0: never, and so below.
     [[nodiscard]] Since granted_to(fakes::NodeId node) const;
+    /// The same, without renewals.
+    [[nodiscard]] Since taken_by(fakes::NodeId node) const;
     [[nodiscard]] LockUse use_by(std::span<const std::string_view> command) const;
 };
 

@@ -249,6 +249,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "tenant") {
         Job& job = job_of_hash_key(key);
         recount(job, [&] { job.tenant = &tenant(after.empty() ? "default" : after); });
+        name_tenant(client, job, TenantNamed::Where::record, after);
     } else if (field == "topic") {
         Job& job = job_of_hash_key(key);
         job.topic = label_names_.name_of(label_names_.number_of(after));
@@ -340,6 +341,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         write_run(client, run, after);
         return flush_unless_in_command();
     }
+    if (key.starts_with(kConfigPrefix)) config_documents_.set(key, after, clock_.told_at());
     if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
     if (key == kSettingsKey) write_settings(client, after);
@@ -390,6 +392,13 @@ void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string
     flush_unless_in_command();
 }
 
+void Model::set_added(fakes::NodeId client, std::string_view key, std::string_view member) {
+    key_lives_.element_set(client, key);
+    if (!key.starts_with(kActiveOfTenantPrefix)) return;
+    name_tenant(client, job(member), TenantNamed::Where::active_jobs, key.substr(kActiveOfTenantPrefix.size()));
+    flush_unless_in_command();
+}
+
 void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                      double after) {
     key_lives_.element_set(client, key);
@@ -401,6 +410,8 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
     }
     if (key == kCapacityWaiting) try_record(job(member)).is_queued = true;
     enter_queue(client, key, member, before, after);
+    if (const std::string_view name = tenant_of_slots(key); !name.empty())
+        name_tenant(client, job(member), TenantNamed::Where::slots, name);
     set_timer(client, key, member, after);
     list_letter(key, member);
     record_score(client, key, member, after);
@@ -420,6 +431,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     run_turns_.key_removed(key);
     remove_from_queues(key, why);
     if (key == kLeaderNote) leader_noted_ = false;
+    if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, clock_.told_at());
     if (result_readers_.any())
         if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
     if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
@@ -499,6 +511,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     run_turns_.data_lost();
     runs_.restored(now, upcoming());
     result_readers_.restored(now);
+    config_documents_.restored(now, clock_.told_at());
     weather_.trouble(clock_.told_at());
     leader_noted_ = now.find(kLeaderNote) != nullptr;
     for (Job& job : jobs_)
@@ -748,6 +761,7 @@ StateReads::CallKind Model::kind_of(const Event& call) {
 }
 
 void Model::on_publish(const Event& event, Time now) {
+    on_compensation(event);
     if (event.job.empty()) return;
     const auto worker = wire::worker_of(event.subject);
     if (event.when != When::before) {
@@ -812,6 +826,9 @@ void Model::on_policy(const Event& event, Time now) {
         cap::PolicyCheckRequest question;
         if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
         if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(question));
+        PolicyAsked& fact = note(PolicyAsked{}, event.node, &job, clock_.present());
+        fact.tenant = question.tenant();
+        if (config_documents_.limit_topics()) fact.settings = question.effective_config();
         job.policy.asked(event.node, std::move(question), clock_.present());
     } else if (event.when == When::answered) {
         note_decision(event, job);

@@ -22,6 +22,7 @@
 #include "fakes/redis/observer.h"
 #include "sim/model/call_times.h"
 #include "sim/model/capacity_queues.h"
+#include "sim/model/config_documents.h"
 #include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
 #include "sim/model/key_lives.h"
@@ -96,6 +97,9 @@ public:
         const Job* known = find(job);
         return known == nullptr ? std::string_view{} : to_string(known->state());
     }
+    [[nodiscard]] const ConfigDocuments& config_documents() const { return config_documents_; }
+    /// How many tenants have, or had, a stored request.
+    [[nodiscard]] std::size_t tenants_of_requests() const { return tenants_of_requests_.size(); }
     /// The key that its request points to; empty: none.
     [[nodiscard]] std::string_view input_of(const Job& job) const { return input_names_.name_of(job.causes.input); }
     /// How often a read of its input found nothing.
@@ -236,12 +240,10 @@ public:
                       std::string_view before) override;
     void list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
     void list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) override;
+    void set_added(fakes::NodeId client, std::string_view key, std::string_view member) override;
     void zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                   double after) override;
     void zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) override;
-    void set_added(fakes::NodeId client, std::string_view key, std::string_view /*member*/) override {
-        key_lives_.element_set(client, key);
-    }
     void expiry_set(fakes::NodeId client, std::string_view key, std::int64_t before, std::int64_t after) override {
         key_lives_.expiry_set(client, key, before, after);
     }
@@ -280,6 +282,8 @@ private:
     void write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
                       std::string_view after);
     void date(fakes::NodeId client, Job& job, std::string_view micros);
+    void name_tenant(fakes::NodeId client, Job& job, TenantNamed::Where where, std::string_view tenant);
+    void on_compensation(const fakes::Event& event);
     void store_request(fakes::NodeId client, Job& stored, const std::string* before, std::string_view json);
     /// Null: it is none.
     const cap::JobRequest* read_stored(Job& stored, std::string_view json);
@@ -461,6 +465,8 @@ private:
     LetterSums letter_sums_;
     bool letter_index_lost_ = false;
     LockGrants lock_grants_;
+    ConfigDocuments config_documents_;
+    std::set<NameNumbers::Number> tenants_of_requests_;
     ResultReaders result_readers_;
     std::uint64_t max_payload_ = 1'048'576;
     TickLock* command_lock_ = nullptr;  // that the command which is being executed names

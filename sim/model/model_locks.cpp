@@ -50,9 +50,11 @@ void Model::on_lock(const Event& event, Time now) {
     }
     if (released) {
         recount(job, [&] { job.lock.leave(since.event); });
+        job.lock.unreleased_by = {};
         if (event.node == event.peer) job.policy.lock_returned(event.node);
     } else if (taken) {
         recount(job, [&] { job.lock.take(event.node, event.name, since); });
+        job.renamed = {};
         job.policy.lock_taken(event.node, now, answers_good_for_);
         job.output.lock_taken();
     } else {

@@ -43,13 +43,14 @@ bool Model::look_at_submission(const fakes::Event& event, Unanswered::Delivery& 
     return true;
 }
 
-void Model::store_request(fakes::NodeId client, Job& stored, const std::string* before,
-                          std::string_view json) {
+void Model::store_request(fakes::NodeId client, Job& stored, const std::string* before, std::string_view json) {
     if (const bool damaged = is_cut(client, before, json); damaged != stored.request_damaged)
         recount(stored, [&] { stored.request_damaged = damaged; });
     stored.human.request_stored(client, json, clock_.present());
     stored.submission.is_valid |= !is_scheduler(client);
-    note(RequestStored{}, client, &stored, clock_.present());
+    RequestStored fact;
+    if (stored.causes.request_stored) fact.tenant_before = stored.request.tenant;
+    fact.stored_before = stored.request.last_stored;
     const bool marked =
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
     const cap::JobRequest* request = read_stored(stored, json);
@@ -58,6 +59,8 @@ void Model::store_request(fakes::NodeId client, Job& stored, const std::string* 
     if (!is_scheduler(client) && before != nullptr && *before != json && stored.limits.lock_until_ms != 0)
         stored.limits.is_unsure = true;
     note_request_limits(stored, request);
+    if (request == nullptr) fact.tenant_before = {};
+    note(fact, client, &stored, clock_.present());
     if (request != nullptr && marked) stored.marks.submitted(*request, upcoming());
     flush_unless_in_command();
 }
@@ -68,17 +71,48 @@ const cap::JobRequest* Model::read_stored(Job& stored, std::string_view json) {
     const cap::JobRequest* request = requests_.read(json);
     known.is_invalid = request == nullptr || !flaw_of(*request).empty();
     if (request == nullptr) return nullptr;
+    const std::string_view tenant = label_names_.name_of(label_names_.number_of(tenant_named_by(*request)));
+    if (!stored.causes.request_stored)
+        known.former = {};
+    else if (tenant != known.tenant) {
+        known.former = known.tenant;
+        known.replaced = clock_.told_at();
+    }
+    known.tenant = tenant;
+    known.conflict = tenant_conflict_in(*request);
+    known.last_stored = upcoming();
+    tenants_of_requests_.insert(label_names_.find(tenant));
     stored.causes.request_stored = true;
     stored.causes.input = input_names_.number_of(wire::key_of_pointer(request->context_ptr()));
     if (const auto& workflow = request->workflow_id(); !workflow.empty())
         stored.workflow = label_names_.name_of(label_names_.number_of(workflow));
-    known.tenant = label_names_.name_of(label_names_.number_of(tenant_named_by(*request)));
     if (known.first_stored == 0) known.first_stored = clock_.present();
     const std::size_t content = digest_of_work(*request);
     std::erase(known.contents, content);
     if (known.contents.size() == kContentsMax) known.contents.erase(known.contents.begin());
     known.contents.push_back(content);
     return request;
+}
+
+void Model::name_tenant(fakes::NodeId client, Job& job, TenantNamed::Where where, std::string_view tenant) {
+    const std::string_view bare = wire::trim(tenant);
+    TenantNamed& fact = note(TenantNamed{}, client, &job, clock_.present());
+    fact.where = where;
+    fact.tenant = label_names_.name_of(label_names_.number_of(bare.empty() ? "default" : bare));
+    if (where != TenantNamed::Where::record)
+        fact.is_as_renamed = fact.tenant == job.renamed;
+    else if (!is_scheduler(client))
+        job.renamed = fact.tenant;
+}
+
+void Model::on_compensation(const fakes::Event& event) {
+    if (event.when != fakes::When::before || event.packet == nullptr || !event.packet->has_job_request() ||
+        event.packet->sender_id() != kSagaSender)
+        return;
+    const cap::JobRequest& undo = event.packet->job_request();
+    CompensationSent& fact = note(CompensationSent{}, event.node, known_job(undo.parent_job_id()), clock_.present());
+    fact.tenant = tenant_named_by(undo);
+    fact.conflict = tenant_conflict_in(undo);
 }
 
 }  // namespace lockstep::sim

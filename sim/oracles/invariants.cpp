@@ -6,7 +6,6 @@
 #include "sim/oracles/questions_true.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
-#include "sim/oracles/tenant_walls.h"
 #include "sim/rules/rules.h"
 
 namespace lockstep::sim {
@@ -189,7 +188,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::results_from_any_worker)}},
         {.name = "tenant_walls",
          .help = "no message of one tenant changes jobs, runs, limits or settings of another",
-         .make = alone<TenantWalls>,
+         .rules = rules::tenant_walls,
          .excused_where_lost = kExcusedByRedis},
         {.name = "policy_marks_own",
          .help = "labels and variables that policy sets reach policy and workers from policy only",

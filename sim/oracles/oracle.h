@@ -46,8 +46,7 @@ public:
 /// The world when all is quiet, or when the time is over.
 struct RestView {
     const fakes::redis::Keyspace& redis;
-    bool quiet = false;                  // nothing is left to happen; false: the scenario's duration ran out
-    std::size_t handlers_in_flight = 0;  // over all schedulers and result readers that are up
+    bool quiet = false;  // nothing is left to happen; false: the scenario's duration ran out
 };
 
 /// Each oracle has a constant `kWanted`, the kinds of events that it is told of. Of the keyspace it is told what it overrides.

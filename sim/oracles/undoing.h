@@ -9,9 +9,6 @@
 
 namespace lockstep::sim {
 
-/// Who submits compensations.
-inline constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
-
 /// Where what has been recorded for the job differs from what is due; empty: nowhere.
 [[nodiscard]] std::string misrecorded(const cap::JobRequest& recorded, const cap::JobRequest& job);
 

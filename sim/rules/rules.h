@@ -45,6 +45,7 @@ void snapshot_whole(Rules& rules, const engine::Tunables& tunables);
 void sound_message_kept(Rules& rules, const engine::Tunables& tunables);
 void stored_result_wins(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
+void tenant_walls(Rules& rules, const engine::Tunables& tunables);
 void timeout_explained(Rules& rules, const engine::Tunables& tunables);
 void valid_requests(Rules& rules, const engine::Tunables& tunables);
 

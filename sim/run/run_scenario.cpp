@@ -337,9 +337,9 @@ void Run::rest() {
 }
 
 void Run::judge_rest(bool quiet) {
-    const RestView view{cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight()};
+    const RestView view{cluster_.redis().keyspace(), quiet};
     at_rest_ = true;
-    judgement_.model().at_rest(view.redis, quiet, view.handlers_in_flight);
+    judgement_.model().at_rest(view.redis, quiet, cluster_.handlers_in_flight());
     for (const auto& oracle : oracles_) oracle->at_rest(view);
 }
 
