@@ -1,13 +1,13 @@
 #include "sim/model/tunables_in_force.h"
 
-#include "engine/runtime/invariant.h"
+#include <stdexcept>
 
 namespace lockstep::sim {
 
 void TunablesInForce::add(std::string_view name, std::string_view value) {
     Other& other = others_.emplace_back(Other{engine::find_tunable(name), *first_});
-    const auto set = engine::set_tunable(other.tunables, name, value);
-    PRECONDITION(set.has_value(), "{}", set.error());
+    if (const auto set = engine::set_tunable(other.tunables, name, value); !set)
+        throw std::invalid_argument(set.error());
 }
 
 const engine::Tunables* TunablesInForce::as_read_by(std::string_view invariant, const std::vector<TunableUse>& uses) {

@@ -42,7 +42,7 @@ public:
     TunablesInForce(const TunablesInForce&) = delete;
     TunablesInForce& operator=(const TunablesInForce&) = delete;
 
-    /// One that starts again is given this value of it; as set_tunable takes it. REQUIRES: it is sound.
+    /// One that starts again is given this value of it; as set_tunable takes it, or std::invalid_argument.
     void add(std::string_view name, std::string_view value);
 
     /// What an oracle is to go by that reads these and no others; lives as long as this. Null: nobody can tell what is right, and

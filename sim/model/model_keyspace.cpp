@@ -1,0 +1,490 @@
+// What the model makes of changes of the keyspace.
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
+#include "engine/wire/policy_marks.h"
+#include "engine/wire/subjects.h"
+#include "sim/model/capacity_keys.h"
+#include "sim/model/job_keys.h"
+#include "sim/model/model.h"
+#include "sim/model/request_rules.h"
+#include "sim/model/settings_text.h"
+#include "sim/model/snapshot_text.h"
+#include "sim/scenario/topology.h"
+
+namespace lockstep::sim {
+
+namespace {
+
+namespace wire = engine::wire;
+
+bool is_saga_stack(std::string_view key) {
+    return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
+}
+
+/// In the reason of a TIMEOUT that waited for a result.
+constexpr std::string_view kUnheard = "has not been heard";
+
+RedisTime redis_time(std::string_view micros) {
+    RedisTime::rep value = 0;
+    std::from_chars(micros.data(), micros.data() + micros.size(), value);
+    return RedisTime(value);
+}
+
+std::string_view text_or_nothing(const std::string* text) { return text == nullptr ? std::string_view{} : *text; }
+
+}  // namespace
+
+void Model::count(const Job& job, int by) {
+    if (counts_as_active(job)) job.tenant->active += by;
+    if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
+    if (job.output.unrecorded) outputs_unrecorded_ += by;
+    if (is_out(job.state())) most_jobs_out_ = std::max(most_jobs_out_, jobs_out_ += by);
+    Tenant& tenant = *job.tenant;
+    if (is_waiting(job.state())) {
+        jobs_waiting_ += by;
+        tenant.to_be_tried += by;
+    }
+    if (is_active(job.state()))
+        tenant.taken += by;
+    else if (job.lock.holder.valid())
+        tenant.handled += by;
+    if (!job.slot.waits || job.tenant_limit <= 0 || job.request_damaged) return;
+    if (by < 0) {
+        tenant.limits.erase(tenant.limits.find(job.tenant_limit));
+    } else {
+        tenant.limits.insert(job.tenant_limit);
+        tenant.waits = &job;
+    }
+}
+
+void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
+    const State from = job.state();
+    StateChanged fact;
+    fact.from = from;
+    fact.in_hash = job.in_hash;
+    fact.to = state_of(text);
+    fact.dispatch = job.dispatch;
+    fact.end = job.end;
+    fact.last_change = job.changed;
+    const JobLock& lock = job.lock;
+    fact.lock = {lock.use_by(command_), lock.holder, lock.is_known, !lock.former.empty(), lock.changed};
+    fact.tenant_activated = job.tenant->last_activated;
+    note(fact, client, &job, clock_.present());
+    recount(job, [&] {
+        job.in_hash = fact.to;
+        job.slot.waits = false;
+        job.output.entered(fact.to);
+    });
+    job.calling_off.state = fact.to;
+    job.submission.recorded = true;
+    job.submission.only_stored = false;
+    if (fact.to != from) moved_ = &job;
+    if (fact.to == State::dispatched && fact.to != from && client.valid()) ++replica(client).start.jobs_taken;
+    if (is_active(fact.to) && !is_active(from)) job.tenant->last_activated = clock_.present();
+    if (is_final(fact.to) && job.end.state == State::absent) job.end = {fact.to, clock_.present()};
+    job.changed = clock_.present();
+    job.listings.enter(fact.to);
+    look_whether_out(job, upcoming());
+    job.stays.enter(fact.to, by_user(client));
+    if (fact.to == State::dispatched) job.passage.dispatched();
+    job.bad_end.enter(fact.to, is_scheduler(client), clock_.present());
+    job.causes.was_cancelled |= fact.to == State::cancelled;
+    job.causes.was_denied |= fact.to == State::denied;
+    job.causes.was_released |= fact.in_hash == State::approval_required && job.causes.of(Asked::approve).called;
+    if (fact.to == State::dispatched) job.policy.dispatched(client);
+    job.human.entered(client, fact.to);
+}
+
+void Model::date(fakes::NodeId client, Job& job, std::string_view micros) {
+    job.stays.now.since = redis_time(micros);
+    if (std::exchange(job.stays.is_dated, true)) return;
+    StateDated& fact = note(StateDated{}, client, &job, clock_.present());
+    fact.stays = job.stays;
+    fact.worker = job.dispatch.worker;
+}
+
+void Model::write_record(fakes::NodeId client, Job& job, RecordField field, const std::string* before,
+                         std::string_view after) {
+    RecordWritten& fact = note(RecordWritten{}, client, &job, clock_.present());
+    fact.field = field;
+    fact.before = text_or_nothing(before);
+    fact.after = after;
+    fact.is_new = before == nullptr;
+    if (field == RecordField::worker_id) fact.worker = worker_names_.number_of(after);
+    fact.state = job.state();
+    fact.dispatch = job.dispatch;
+    fact.end = job.end;
+}
+
+void Model::name_worker(Job& job, WorkerNumber worker, EventNumber event) {
+    if (job.dispatch.worker == worker) return;
+    job.dispatch.worker = worker;
+    job.dispatch.since = event;
+}
+
+void Model::look_whether_out(Job& job, EventNumber event) {
+    const bool out = is_out(job.state());
+    if (job.dispatch.out == out) return;
+    job.dispatch.out = out;
+    job.dispatch.since = event;
+}
+
+void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+                     std::string_view after) {
+    key_lives_.field_set(client, key, field, before, after);
+    leader_noted_ |= key == kLeaderNote;
+    if (is_run_outbox(key)) {
+        ask_for_step(client, field, after);
+        return flush_unless_in_command();
+    }
+    if (const auto of = tenant_key(key); of && of->part == TenantPart::turns)
+        return write_turns(of->tenant, field, after);
+    if (!key.starts_with(kJobHashPrefix)) return;
+    record_field(client, key, field, before, after);
+    if (delayed_ != nullptr && delayed_ == &job_of_hash_key(key)) delayed_ = nullptr;
+    write_limit(client, key, field, after);
+    if (field == "ls_waits_since" || field == "ls_waits_limit" || field == "ls_next_attempt_at")
+        write_wait(job_of_hash_key(key), field, before, after);
+    if (field == "state") {
+        enter(client, job_of_hash_key(key), after);
+        note_try(job_of_hash_key(key), field, before, after);
+    } else if (field == "ls_next_attempt_at" || field == "ls_policy_timeouts" || field == "ls_last_cause") {
+        note_try(job_of_hash_key(key), field, before, after);
+    } else if (field == "ls_worker") {
+        Job& job = job_of_hash_key(key);
+        name_worker(job, worker_names_.number_of(after), upcoming());
+        if (const auto choosing = std::ranges::find(job.choosing, client, &Choosing::replica);
+            choosing != job.choosing.end()) {
+            WorkerChosen& fact = note(WorkerChosen{}, client, &job, clock_.present());
+            fact.worker = job.dispatch.worker;
+            fact.since = choosing->since;
+        }
+        const auto known = std::ranges::find_if(
+            job.commits, [client](const Commit& one) { return one.replica == client && !one.is_answered; });
+        if (known == job.commits.end()) job.commits.push_back({.replica = client});
+    } else if (field == "tenant") {
+        Job& job = job_of_hash_key(key);
+        recount(job, [&] { job.tenant = &tenant(after.empty() ? "default" : after); });
+        name_tenant(client, job, TenantNamed::Where::record, after);
+    } else if (field == "topic") {
+        Job& job = job_of_hash_key(key);
+        job.topic = label_names_.name_of(label_names_.number_of(after));
+        if (wire::is_approval_gate(after)) job.is_gate = true;
+    } else if (field == "updated_at") {
+        date(client, job_of_hash_key(key), after);
+    } else if (field == "deadline_unix") {
+        job_of_hash_key(key).listings.deadline_granted = is_scheduler(client);
+    } else if (field == "ls_retryable") {
+        job_of_hash_key(key).bad_end.may_be_retried = true;
+    } else if (field == "ls_in_hand") {
+        job_of_hash_key(key).handling.mark(after);
+    } else if (field == "ls_workflow") {
+        if (!after.empty()) job_of_hash_key(key).workflow = label_names_.name_of(label_names_.number_of(after));
+    } else if (field == "attempts") {
+        set_waits_for_slot(job_of_hash_key(key), false);
+        if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
+        note_try(job_of_hash_key(key), field, before, after);
+    } else if (field == "safety_decision") {
+        // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
+        note_try(job_of_hash_key(key), field, before, after);
+        if (after == "UNAVAILABLE") recount(job_of_hash_key(key), [&] { job_of_hash_key(key).tenant_limit = 0; });
+        if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job_of_hash_key(key).human.asked_anew();
+    } else if (field == "safety_reason") {
+        Job& job = job_of_hash_key(key);
+        const auto& waiting = job.human.waiting();
+        if (after == "approval granted" && is_scheduler(client) && waiting && waiting->request_lost)
+            note(ApprovalCounted{}, client, &job, clock_.present()).waiting = *waiting;
+    } else if (field == "safety_constraints") {
+        // An approval carries over what policy said when it asked.
+        PolicyMarks& marks = job_of_hash_key(key).marks;
+        if (marks.any())
+            if (const auto constraints = wire::from_json<cap::PolicyConstraints>(after)) marks.told(*constraints);
+    } else if (field == "output_safety") {
+        job_of_hash_key(key).output.recorded = {
+            client, {upcoming(), clock_.told_at()}, read_output_record(std::string(after))};
+    } else if (field == "approval_job_hash") {
+        if (client == Topology::kOperator) job_of_hash_key(key).human.recorded(clock_.present());
+    } else if (field == "ls_input_unread") {
+        if (after == "1") job_of_hash_key(key).input_unread = true;
+    } else if (field == "ls_input_misses") {
+        InputMissed& fact = note(InputMissed{}, client, &job_of_hash_key(key), clock_.present());
+        std::from_chars(after.data(), after.data() + after.size(), fact.misses);
+    } else if (field == "ls_result_first") {
+        WorkerResults::Sequence sequence = 0;  // '<sequence> <micros>'
+        std::from_chars(after.data(), after.data() + after.size(), sequence);
+        job_of_hash_key(key).results.noted(sequence, {upcoming(), clock_.told_at()});
+    } else {
+        const auto* const name = std::ranges::find(kRecordFieldNames, field);
+        if (name == std::end(kRecordFieldNames)) return;
+        if (field == "failure_reason")
+            job_of_hash_key(key).stays.unheard = after.find(kUnheard) != std::string_view::npos;
+        write_record(client, job_of_hash_key(key), static_cast<RecordField>(name - kRecordFieldNames), before, after);
+    }
+    flush_unless_in_command();
+}
+
+void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
+    if (const auto of = tenant_key(key); of && of->part == TenantPart::turns) return unwrite_turns(of->tenant, field);
+    if (!key.starts_with(kJobHashPrefix)) return;
+    if (field == "ls_waits_since") job_of_hash_key(key).slot.since = 0;
+    if (field == "ls_waits_limit") job_of_hash_key(key).slot.limit.reset();
+    if (field == "ls_next_attempt_at") job_of_hash_key(key).slot.has_delay = false;
+    if (field == "ls_worker") name_worker(job_of_hash_key(key), 0, upcoming());
+    if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
+    if (field == "ls_next_attempt_at") job_of_hash_key(key).tries.next = {};
+    if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
+}
+
+void Model::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
+                       std::int64_t expires_before, std::int64_t expires_at) {
+    key_lives_.text_set(client, key, after, expires_before, expires_at);
+    // A job is given up whose request is found and cannot be read.
+    if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
+        if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
+    if (key.starts_with(kRequestPrefix)) store_request(client, job(key.substr(kRequestPrefix.size())), before, after);
+    record_text(client, key, before, after);
+    settings_replaced_ |= before != nullptr && key.starts_with("cfg:");
+    if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
+        write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
+    if (const auto mark = processed_mark(key)) {
+        if (is_schedulers_results(mark->durable)) processed_results_.insert_or_assign(mark->sequence, clock_.present());
+        // A fault writes as no client: the mark then names no content any more.
+        if (result_readers_.any()) client.valid() ? result_readers_.marked(*mark) : result_readers_.unmarked(*mark);
+    }
+    if (runs_.note_definition(key, after)) return;
+    run_turns_.string_set(client, key, after);
+    if (const std::string_view run = run_of_document_key(key); !run.empty()) {
+        write_run(client, run, after);
+        return flush_unless_in_command();
+    }
+    if (key.starts_with(kConfigPrefix)) config_documents_.set(key, after, clock_.told_at());
+    if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
+    if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
+    if (key == kSettingsKey) write_settings(client, after);
+    const auto name = job_of_state_key(key);
+    if (!name) return;
+    Job& written = job(*name);
+    recount(written, [&] { written.in_mirror = state_of(after); });
+    written.listings.mirror_lost = !client.valid();
+    look_whether_out(written, upcoming());
+}
+
+void Model::set_time_limits(std::string_view document) {
+    time_limits_.front() = read_time_limits(document).value_or(TimeLimits{});
+    if (!document.empty()) file_limits_ = time_limits_.front();
+    time_limits_.front().reconciler = {};
+}
+
+void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
+    key_lives_.element_set(client, key);
+    note_timeline(client, key, value);
+    record_entry(client, key, value);
+    if (key.starts_with(kWorkerSlots)) note_list(key, 1);
+    flush_unless_in_command();
+    cap::JobRequest recorded;
+    if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
+    const Job* parent = recorded.parent_job_id().empty() ? nullptr : &job(recorded.parent_job_id());
+    note(CompensationRecorded{}, client, parent, clock_.present()).carries_marks = wire::carries_policy_marks(recorded);
+    flush_unless_in_command();
+}
+
+void Model::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+    if (key.starts_with(kWorkerSlots)) {
+        note_list(key, -1);
+        return flush_unless_in_command();
+    }
+    if (index != 0 || !key.starts_with(kHistoryPrefix)) return;
+    std::vector<State>& history = job(key.substr(kHistoryPrefix.size())).listings.history;
+    if (!history.empty()) history.erase(history.begin());
+}
+
+void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
+    leave_queues(client, key, member, before);
+    const State index = state_of_index(key);
+    if (index == State::absent) return;
+    Job& unlisted = job(member);
+    unlisted.listings.unlist(index);
+    if (is_final(index) && is_scheduler(client)) note(Unlisted{}, client, &unlisted, clock_.present()).index = index;
+    flush_unless_in_command();
+}
+
+void Model::set_added(fakes::NodeId client, std::string_view key, std::string_view member) {
+    key_lives_.element_set(client, key);
+    if (!key.starts_with(kActiveOfTenantPrefix)) return;
+    name_tenant(client, job(member), TenantNamed::Where::active_jobs, key.substr(kActiveOfTenantPrefix.size()));
+    flush_unless_in_command();
+}
+
+void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
+                     double after) {
+    key_lives_.element_set(client, key);
+    // A job that is queued for a slot found none free.
+    if (is_line(key)) {
+        Job& waiting = job(member);
+        waiting.policy.queued(client);
+        waiting.passage.queued = true;
+    }
+    if (key == kCapacityWaiting) try_record(job(member)).is_queued = true;
+    enter_queue(client, key, member, before, after);
+    if (const std::string_view name = tenant_of_slots(key); !name.empty())
+        name_tenant(client, job(member), TenantNamed::Where::slots, name);
+    set_timer(client, key, member, after);
+    list_letter(key, member);
+    record_score(client, key, member, after);
+    if (const State index = state_of_index(key); index != State::absent) job(member).listings.list(index);
+    flush_unless_in_command();
+    if (key != kDeadlines) return;
+    RedisTime& deadline = job(member).stays.deadline;
+    const RedisTime said{static_cast<RedisTime::rep>(after)};
+    deadline = deadline == RedisTime{} ? said : std::min(deadline, said);
+}
+
+void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
+                        std::int64_t) {
+    key_lives_.removed(key);
+    for (auto& [job, record] : tries_)
+        if (is_job_lock(key) && job->name == key.substr(kJobLockPrefix.size())) record.is_let_go = true;
+    run_turns_.key_removed(key);
+    remove_from_queues(key, why);
+    if (key == kLeaderNote) leader_noted_ = false;
+    if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, clock_.told_at());
+    if (result_readers_.any())
+        if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
+    if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
+    const bool evicted = why == fakes::redis::Removal::evicted;
+    data_lost_ |= evicted;
+    remove_letter(key, why, last);
+    record_removal(key, why);
+    if (const State index = state_of_index(key); index != State::absent)
+        for (const std::string_view listed : jobs_listed(last)) job(listed).listings.unlist(index);
+    const bool by_itself = why != fakes::redis::Removal::deleted;
+    if (by_itself && key.starts_with(kHistoryPrefix)) job(key.substr(kHistoryPrefix.size())).listings.history.clear();
+    if (evicted && is_of_runs(key)) runs_.lose_some(upcoming());
+    const auto tear = [this](std::string_view name) {
+        Job& torn = job(name);
+        torn.lost.of_single_keys = true;
+        recount(torn, [&torn] { torn.is_torn = true; });
+    };
+    if (evicted && lists_jobs(key)) {
+        for (const std::string_view name : jobs_listed(last)) tear(name);
+        return;
+    }
+    settings_.key_removed(key);
+    if (key == kSettingsKey) no_limits_owed();
+    if (key.starts_with(kRequestPrefix)) {
+        Job& without = job(key.substr(kRequestPrefix.size()));
+        without.human.request_lost(clock_.present());
+        without.causes.request_stored = false;
+        without.limits.lost();
+    }
+    const auto hash = job_of_hash(key);
+    const auto name = hash ? hash : job_of_state_key(key);
+    if (!name) return;
+    Job& lost = job(*name);
+    if (hash && why == fakes::redis::Removal::expired && is_final(lost.in_hash)) lost.submission.outlived = true;
+    recount(lost, [&] {
+        (hash ? lost.in_hash : lost.in_mirror) = State::absent;
+        lost.slot.waits = false;
+        if (hash) lost.slot = {};
+    });
+    if (lost.state() == State::absent) lost.listings.forgotten_ms = redis_ms_;
+    lost.listings.has_expired |= hash && why == fakes::redis::Removal::expired;
+    lost.listings.mirror_lost |= !hash && by_itself;
+    if (hash) {
+        // Without a record, what belongs to the job is no other's.
+        lost.request.first_stored = 0;
+        if (evicted) tear(*name);
+        lost.limits.lost();
+        name_worker(lost, 0, upcoming());
+        lost.results.hash_lost();
+        lost.human.hash_lost();
+        lost.bad_end.leave_unexplained(State::absent);
+        lost.bad_end.may_be_retried = false;
+        lost.stays.hash_lost();
+        lost.tries = {.hash_lost = evicted ? upcoming() : 0};
+        lost.calling_off.begin_anew();
+        lost.passage.begin_anew();
+    }
+    look_whether_out(lost, upcoming());
+    // A record whose time is over is not lost: each message about the job that is still to come must know that it ended. Once data
+    // has been lost, the mark of the message that began the job may have been among it.
+    const bool is_kept_by_marks = why == fakes::redis::Removal::expired && !data_lost_;
+    if (!is_kept_by_marks && !is_final(lost.state())) lost.end = {};
+}
+
+void Model::restored(const fakes::redis::Keyspace& now) {
+    data_lost_ = was_taken_back_ = true;
+    const TakenBack::Jobs taken = taken_back_.restored(now);
+    for (const std::string& name : taken.names) {
+        Loss& lost = job(name).lost;
+        (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
+    }
+    snapshot_.lose(clock_.present());
+    snapshot_.latest = {};
+    snapshot_.lock_holder = {};
+    key_lives_.restored(now);
+    tick_locks_.data_lost();
+    run_turns_.data_lost();
+    runs_.restored(now, upcoming());
+    result_readers_.restored(now);
+    config_documents_.restored(now, clock_.told_at());
+    weather_.trouble(clock_.told_at());
+    leader_noted_ = now.find(kLeaderNote) != nullptr;
+    for (Job& job : jobs_)
+        recount(job, [&] {
+            job.in_hash = job.in_mirror = State::absent;
+            job.dispatch.worker = 0;
+            job.causes.request_stored = false;
+            if (now.find(std::string(kJobHashPrefix) + std::string(job.name)) == nullptr) job.request.first_stored = 0;
+        });
+    for (const std::string_view key : now.keys()) {
+        const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        if (text != nullptr && key.starts_with(kRequestPrefix))
+            read_stored(job(key.substr(kRequestPrefix.size())), *text);
+        if (const auto name = job_of_state_key(key)) {
+            Job& kept = job(*name);
+            if (text != nullptr) recount(kept, [&] { kept.in_mirror = state_of(*text); });
+        }
+        const auto name = job_of_hash(key);
+        if (!name) continue;
+        Job& kept = job(*name);
+        const auto state = hash_field(now, key, "state");
+        kept.stays.now.since = redis_time(hash_field(now, key, "updated_at").value_or(""));
+        restore_tries(kept, now, key);
+        recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
+        kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
+    }
+    for (Job& job : jobs_) {
+        job.dispatch.out = is_out(job.state());
+        job.dispatch.since = clock_.present();
+        job.results.hash_lost();
+        job.stays.now.state = job.in_hash;
+        if (job.in_hash == State::absent) job.stays.now = {};
+        if (job.in_hash == State::absent) job.tries = {.hash_lost = clock_.present()};
+        job.lock.is_known = false;
+        job.policy.data_lost();
+        job.human.data_lost(job.in_hash);
+        if (job.lost.any()) {
+            job.calling_off.begin_anew();
+            job.passage.begin_anew();
+        }
+        const bool withheld = job.output.recorded && job.output.recorded->record.withholds();
+        if (withheld && now.find(std::string(kLetterPrefix) + std::string(job.name)) == nullptr)
+            job.output.letter_lost = true;
+        if (!is_final(job.state())) job.end = {};
+    }
+    restore_letters(now);
+    restore_records(now);
+    restore_listings(now);
+    restore_queues(now);
+    settings_.restored(now);
+    no_limits_owed();
+    for (Job& job : jobs_) job.limits.is_unsure = true;
+}
+
+}  // namespace lockstep::sim
