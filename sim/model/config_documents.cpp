@@ -1,25 +1,27 @@
 #include "sim/model/config_documents.h"
 
-#include <nlohmann/json.hpp>
 #include <variant>
 
 #include "sim/model/job_keys.h"
+#include "sim/model/json_document.h"
 
 namespace lockstep::sim {
 
-void ConfigDocuments::set(std::string_view key, std::string_view text, Time now) {
-    const auto document = nlohmann::json::parse(text, nullptr, false);
+void ConfigDocuments::set(std::string_view key, std::string_view text, Since now) {
+    const auto document = parse_user_json(text);
     const bool is_readable =
         text.empty() || (document.is_object() &&
                          (!document.contains("data") || document["data"].is_object() || document["data"].is_null()));
     limit_topics_ |=
         text.find("denied_topics") != std::string_view::npos || text.find("allowed_topics") != std::string_view::npos;
-    documents_[std::string(key)].push_back({std::string(text), is_readable, now});
+    changed_ = now.event;
+    documents_[std::string(key)].push_back({std::string(text), is_readable, now.at, now.event});
 }
 
-void ConfigDocuments::restored(const fakes::redis::Keyspace& keys, Time now) {
+void ConfigDocuments::restored(const fakes::redis::Keyspace& keys, Since now) {
+    changed_ = now.event;
     for (auto& [key, versions] : documents_)
-        if (keys.find(key) == nullptr) versions.push_back({"", true, now});
+        if (keys.find(key) == nullptr) versions.push_back({"", true, now.at, now.event});
     for (const std::string_view key : keys.keys()) {
         const auto* text = std::get_if<std::string>(&keys.find(key)->value);
         if (text != nullptr && key.starts_with(kConfigPrefix)) set(key, *text, now);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,9 +14,9 @@ namespace lockstep::sim {
 
 class ConfigDocuments {
 public:
-    void set(std::string_view key, std::string_view text, Time now);
-    void removed(std::string_view key, Time now) { set(key, "", now); }
-    void restored(const fakes::redis::Keyspace& keys, Time now);
+    void set(std::string_view key, std::string_view text, Since now);
+    void removed(std::string_view key, Since now) { set(key, "", now); }
+    void restored(const fakes::redis::Keyspace& keys, Since now);
 
     /// A document limits the topics of a tenant, or did.
     [[nodiscard]] bool limit_topics() const { return limit_topics_; }
@@ -23,14 +24,24 @@ public:
     /// could be read before. Valid until the next change.
     [[nodiscard]] std::vector<std::string_view> texts_since(std::string_view key, Time since) const;
 
-private:
     struct Version {
-        std::string text;
+        std::string text;  // empty: there is no document
         bool is_readable = true;
         Time from{};
+        EventNumber event = 0;
     };
+    /// The latest version last; none: there never was one.
+    [[nodiscard]] std::span<const Version> versions_of(std::string_view key) const {
+        const auto found = documents_.find(key);
+        return found == documents_.end() ? std::span<const Version>{} : found->second;
+    }
+    /// When any of them was last written, removed or restored.
+    [[nodiscard]] EventNumber changed() const { return changed_; }
+
+private:
     std::map<std::string, std::vector<Version>, std::less<>> documents_;  // by key, the latest version last
     bool limit_topics_ = false;
+    EventNumber changed_ = 0;
 };
 
 }  // namespace lockstep::sim

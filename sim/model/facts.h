@@ -227,8 +227,15 @@ struct TenantNamed : Observed {
 
 /// A replica asks policy about a job.
 struct PolicyAsked : Observed {
-    std::string tenant;
-    std::string settings;  // left out where no document limits topics
+    std::shared_ptr<const cap::PolicyCheckRequest> question;
+    EventNumber acquired =
+        0;  // when its handler acquired the job's lock; 0: it does not have it, or it is a rollback's
+};
+
+/// A replica asks output policy about the output of a job.
+struct OutputAsked : Observed {
+    std::shared_ptr<const cap_output::OutputCheckRequest> question;
+    std::optional<OutputSizes> sizes;  // of what it points to
 };
 
 /// The compensation of a job is being submitted. `job`: the one that it undoes.
@@ -487,6 +494,6 @@ using Fact =
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
                  SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
                  WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut,
-                 RequestStored, TenantNamed, PolicyAsked, CompensationSent>;
+                 RequestStored, TenantNamed, PolicyAsked, OutputAsked, CompensationSent>;
 
 }  // namespace lockstep::sim

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -83,6 +84,13 @@ struct Choosing {
     Since since;  // when it took the lock, or policy answered it: it chooses a worker after that
 };
 
+/// A replica acquired the lock of the job, and has not released it: it may have run out.
+struct Acquired {
+    fakes::NodeId replica;
+    std::size_t token = 0;  // a digest
+    EventNumber event = 0;
+};
+
 /// The way of a submission to Redis, at any time.
 struct Submission {
     struct FirstDelivery {
@@ -114,6 +122,12 @@ struct StoredRequest {
     EventNumber first_stored = 0;  // since the job has a record; 0: not
     EventNumber last_stored = 0;
     std::vector<std::size_t> contents;  // digests of what was stored as work, the latest last
+
+    struct Version {
+        std::size_t text = 0;  // a digest
+        std::shared_ptr<const cap::JobRequest> request;
+    };
+    std::vector<Version> versions;  // that were stored lately, the latest last
 };
 
 /// What the workflow run of a job that is a step's says of it.
@@ -150,6 +164,7 @@ struct Job {
     State in_hash = State::absent;    // the field `state` of its hash
     State in_mirror = State::absent;  // the text under its state key
     EventNumber changed = 0;          // when the field was written last
+    std::vector<Acquired> acquired;   // the oldest first
     Tries tries;
     Stays stays;
     Listings listings;

@@ -231,6 +231,7 @@ void Model::on_node_down(fakes::NodeId node) {
     for (Job& job : jobs_) {
         std::erase_if(job.commits, [node](const Commit& one) { return one.replica == node; });
         std::erase_if(job.choosing, [node](const Choosing& one) { return one.replica == node; });
+        std::erase_if(job.acquired, [node](const Acquired& one) { return one.replica == node; });
         job.results.node_down(node);
         job.reads.node_down(node);
         if (job.passage.stored_by == node) job.passage.stored_by = {};

@@ -394,7 +394,8 @@ private:
     void restore_records(const fakes::redis::Keyspace& now);
     void note_report(const fakes::Event& event);
     void note_decision(const fakes::Event& event, Job& job);
-    void note_output_call(const fakes::Event& event, Job& job);
+    void note_output_call(const fakes::Event& event, Job& job, const cap_output::OutputCheckRequest* question);
+    EventNumber acquired_by_asker(Job& job, fakes::NodeId replica);
     void note_letter_sent(const fakes::Event& event);
     static void note_message_id(Sent& fact, RecordSources& sources);
     void on_letter_told(const fakes::Event& event);
@@ -466,6 +467,7 @@ private:
     bool letter_index_lost_ = false;
     LockGrants lock_grants_;
     ConfigDocuments config_documents_;
+    std::map<std::string, OutputSizes, std::less<>> output_sizes_;  // by key
     std::set<NameNumbers::Number> tenants_of_requests_;
     ResultReaders result_readers_;
     std::uint64_t max_payload_ = 1'048'576;

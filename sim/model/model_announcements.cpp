@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -197,7 +198,12 @@ void Model::forget_in_nats(const Event& fault) {
 void Model::on_output_question(const Event& event) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
-    note_output_call(event, job);
+    std::shared_ptr<cap_output::OutputCheckRequest> question;
+    if (event.when == When::before) {
+        question = std::make_shared<cap_output::OutputCheckRequest>();
+        if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) question.reset();
+    }
+    note_output_call(event, job, question.get());
     if (event.when == When::answered && event.outcome == EventOutcome::applied) {
         bool is_latest = false;
         recount(job, [&] { is_latest = job.output.answered(event.node, event.to, clock_.present()); });
@@ -205,9 +211,12 @@ void Model::on_output_question(const Event& event) {
     }
     if (event.when != When::before) return;
     job.output.asked(event.node, clock_.present());
-    cap_output::OutputCheckRequest question;
-    if (job.marks.any() && question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size())))
-        note_marks(event, job, job.marks.foreign_of(question));
+    if (question == nullptr) return;
+    if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(*question));
+    const auto sizes = output_sizes_.find(wire::key_of_pointer(question->result_ptr()));
+    OutputAsked& fact = note(OutputAsked{}, event.node, &job, clock_.present());
+    if (sizes != output_sizes_.end()) fact.sizes = sizes->second;
+    fact.question = std::move(question);
 }
 
 void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet, std::size_t handlers_in_flight) {

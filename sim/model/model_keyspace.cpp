@@ -262,7 +262,11 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         write_run(client, run, after);
         return flush_unless_in_command();
     }
-    if (key.starts_with(kConfigPrefix)) config_documents_.set(key, after, clock_.told_at());
+    if (key.starts_with("res:"))
+        output_sizes_.insert_or_assign(
+            std::string(key),
+            OutputSizes{std::ssize(after), before == nullptr ? std::ssize(after) : std::ssize(*before)});
+    if (key.starts_with(kConfigPrefix)) config_documents_.set(key, after, {upcoming(), clock_.told_at()});
     if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
     if (key == kSettingsKey) write_settings(client, after);
@@ -352,7 +356,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     run_turns_.key_removed(key);
     remove_from_queues(key, why);
     if (key == kLeaderNote) leader_noted_ = false;
-    if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, clock_.told_at());
+    if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, {upcoming(), clock_.told_at()});
     if (result_readers_.any())
         if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
     if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
@@ -432,7 +436,8 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     run_turns_.data_lost();
     runs_.restored(now, upcoming());
     result_readers_.restored(now);
-    config_documents_.restored(now, clock_.told_at());
+    output_sizes_.clear();
+    config_documents_.restored(now, {clock_.present(), clock_.told_at()});
     weather_.trouble(clock_.told_at());
     leader_noted_ = now.find(kLeaderNote) != nullptr;
     for (Job& job : jobs_)

@@ -36,6 +36,12 @@ void Model::on_lock(const Event& event, Time now) {
     Job& job = job_of(event);
     if (taken) may_choose(job, event.node, since);
     if (taken && is_job_lock(event.key)) job.tries.is_taken_back = false;  // it is handled anew
+    if (is_job_lock(event.key) && (taken || released)) {
+        const fakes::NodeId replica = released ? event.peer : event.node;
+        const std::size_t token = std::hash<std::string_view>{}(event.name);
+        std::erase_if(job.acquired, [&](const Acquired& one) { return one.replica == replica && one.token == token; });
+        if (taken) job.acquired.push_back({replica, token, clock_.present()});
+    }
     if (taken && is_job_lock(event.key) && event.node.valid()) on_job_taken(event, job);
     if (released) std::erase_if(job.choosing, [&event](const Choosing& one) { return one.replica == event.peer; });
     if (expired) {

@@ -1,5 +1,6 @@
 // What the model makes of calls of Redis and policy, and of messages and their answers.
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "engine/wire/messages.h"
@@ -150,13 +151,13 @@ void Model::on_policy(const Event& event, Time now) {
     Job& job = job_of(event);
     job.limits.asked = true;
     if (event.when == When::before) {
-        cap::PolicyCheckRequest question;
-        if (!question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
-        if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(question));
+        const auto question = std::make_shared<cap::PolicyCheckRequest>();
+        if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+        if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(*question));
+        job.policy.asked(event.node, *question, clock_.present());
         PolicyAsked& fact = note(PolicyAsked{}, event.node, &job, clock_.present());
-        fact.tenant = question.tenant();
-        if (config_documents_.limit_topics()) fact.settings = question.effective_config();
-        job.policy.asked(event.node, std::move(question), clock_.present());
+        if (!question->labels().contains("saga_compensation")) fact.acquired = acquired_by_asker(job, event.node);
+        fact.question = question;
     } else if (event.when == When::answered) {
         note_decision(event, job);
         job.policy.answered(event, {clock_.present(), now});
@@ -180,6 +181,16 @@ void Model::on_policy(const Event& event, Time now) {
         note_policy_limits(job, answer);
         if (job.marks.any()) job.marks.told(answer.constraints());
     }
+}
+
+/// A replica that was frozen has several handlers at one job: one whose lock has run out may ask later than the next one takes the
+/// lock, be that for a result. So the next question is taken for that of the oldest.
+EventNumber Model::acquired_by_asker(Job& job, fakes::NodeId replica) {
+    const auto oldest = std::ranges::find(job.acquired, replica, &Acquired::replica);
+    if (oldest == job.acquired.end()) return 0;
+    const EventNumber event = oldest->event;
+    if (std::ranges::count(job.acquired, replica, &Acquired::replica) > 1) job.acquired.erase(oldest);
+    return event;
 }
 
 void Model::on_result(const Event& event, Time now) {

@@ -206,12 +206,11 @@ void Model::note_decision(const Event& event, Job& job) {
                                                 answer.policy_snapshot(), answer.approval_ref()});
 }
 
-void Model::note_output_call(const Event& event, Job& job) {
+void Model::note_output_call(const Event& event, Job& job, const cap_output::OutputCheckRequest* question) {
     const std::pair key{event.node, job.number};
-    cap_output::OutputCheckRequest question;
-    if (event.when == When::before && read_bytes(event.payload, question)) {
-        const bool cut_off = question.output_size_bytes() > static_cast<std::int64_t>(question.output_content().size());
-        shown_.insert_or_assign(key, Shown{std::move(*question.mutable_output_content()), cut_off});
+    if (question != nullptr) {
+        const std::string& content = question->output_content();
+        shown_.insert_or_assign(key, Shown{content, question->output_size_bytes() > std::ssize(content)});
     }
     cap_output::OutputCheckResponse answer;
     if (event.when != When::answered || event.outcome != EventOutcome::applied || !read_bytes(event.payload, answer))

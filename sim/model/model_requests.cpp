@@ -87,6 +87,10 @@ const cap::JobRequest* Model::read_stored(Job& stored, std::string_view json) {
     if (const auto& workflow = request->workflow_id(); !workflow.empty())
         stored.workflow = label_names_.name_of(label_names_.number_of(workflow));
     if (known.first_stored == 0) known.first_stored = clock_.present();
+    const std::size_t text = std::hash<std::string_view>{}(json);
+    std::erase_if(known.versions, [text](const auto& one) { return one.text == text; });
+    if (known.versions.size() == kContentsMax) known.versions.erase(known.versions.begin());
+    known.versions.push_back({text, std::make_shared<const cap::JobRequest>(*request)});
     const std::size_t content = digest_of_work(*request);
     std::erase(known.contents, content);
     if (known.contents.size() == kContentsMax) known.contents.erase(known.contents.begin());

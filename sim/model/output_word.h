@@ -14,6 +14,12 @@
 
 namespace lockstep::sim {
 
+/// Bytes of an output as Redis has it, and had it before it was last written.
+struct OutputSizes {
+    std::int64_t now = 0;
+    std::int64_t before = 0;
+};
+
 /// The field `output_safety` of a job's hash. Empty texts: it has none, or no record can be read there.
 struct OutputRecord {
     std::string decision;

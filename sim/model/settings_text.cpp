@@ -1,6 +1,6 @@
 #include "sim/model/settings_text.h"
 
-#include <nlohmann/json.hpp>
+#include "sim/model/json_document.h"
 
 namespace lockstep::sim {
 
@@ -14,12 +14,8 @@ Json scheduler_setting(const Json& data, const std::string& name) {
 }
 
 std::optional<SettingsText> read_settings_text(std::string_view document) {
-    constexpr int kDepthMax = 64;  // settings.md 4
-    bool is_too_deep = false;
-    const Json settings = Json::parse(
-        document, [&is_too_deep](int depth, Json::parse_event_t, Json&) { return !(is_too_deep |= depth > kDepthMax); },
-        false);
-    if (is_too_deep || !settings.is_object()) return std::nullopt;
+    const Json settings = parse_user_json(document);
+    if (!settings.is_object()) return std::nullopt;
     SettingsText text;
     const auto data = settings.find("data");
     if (data == settings.end() || data->is_null()) return text;

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
 #include "engine/config/tunables.h"
+#include "sim/model/json_document.h"
 
 namespace lockstep::sim {
 
@@ -139,7 +139,7 @@ TimeLimits::Reconciler TimeLimits::Reconciler::meant() const {
 
 std::optional<TimeLimits> read_time_limits(std::string_view document) {
     if (document.empty()) return TimeLimits{};
-    const Json parsed = Json::parse(document, nullptr, false);
+    const Json parsed = parse_user_json(document);
     return parsed.is_discarded() ? std::nullopt : time_limits_in(parsed);
 }
 

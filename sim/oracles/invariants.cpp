@@ -3,7 +3,6 @@
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/fail_modes.h"
-#include "sim/oracles/questions_true.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/rules/rules.h"
@@ -17,12 +16,6 @@ using MadeOracle = std::unique_ptr<Oracle>;
 
 constexpr DataLoss kExcusedByRedis{.redis = true, .nats = false};
 constexpr DataLoss kExcusedByEither{.redis = true, .nats = true};
-
-/// An oracle that goes by what it sees only.
-template <class Judging>
-MadeOracle alone(const Surroundings& run, const T& /*tunables*/) {
-    return make_oracle<Judging>(run.judge);
-}
 
 template <class Judging, auto... More>
 MadeOracle by_tunables(const Surroundings& run, const T& tunables) {
@@ -244,7 +237,7 @@ std::vector<Invariant> make_table() {
          .rules = rules::outputs_audited},
         {.name = "questions_true",
          .help = "policy is asked about what the stored request and the settings say",
-         .make = alone<QuestionsTrue>},
+         .rules = rules::questions_true},
         {.name = "lifetimes_kept",
          .help = "what a scheduler writes to Redis lives as long as it is documented to, no longer or shorter",
          .rules = rules::lifetimes_kept},

@@ -21,7 +21,7 @@
 #include "engine/wire/messages.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
-#include "sim/spec/strictest_limits.h"
+#include "sim/spec/limits_that_apply.h"
 
 namespace lockstep::sim::rules {
 

@@ -65,7 +65,7 @@ void has_the_delay_of_policy(const TryRecorded& fact, Verdict& verdict, const en
                           (record.timeouts == 2 && is_nearly(delay, spec::kSecondDelayOfSlowJob));
     const bool is_without_input = !is_throttled && is_nearly(delay, spec::kDelayWithoutInput);
     verdict.require(is_nearly(delay, due) || is_alone || is_without_input, 0,
-                    "policy has decided {} about it, for which it is put off for {} ms, and {} ms is what that takes",
+                    "policy has decided {} about it, for which it is delayed by {} ms, and {} ms is what that takes",
                     is_throttled ? "THROTTLE" : "UNAVAILABLE", engine::to_millis(delay), engine::to_millis(due));
 }
 
@@ -171,10 +171,10 @@ void RetryDelays::judge_requeued(std::vector<Look>& looks, Duration delay, Verdi
     if (ended == looks.end()) {
         const Look& latest = looks.back();
         if (latest.left)
-            verdict.require(false, latest.event, "handed back for {} ms, and {} ms of its delay are left",
+            verdict.require(false, latest.event, "requeued for {} ms, and {} ms of its delay are left",
                             engine::to_millis(delay), engine::to_millis(*latest.left));
         else
-            verdict.require(false, latest.event, "handed back for {} ms, and no delay is longer than {} ms",
+            verdict.require(false, latest.event, "requeued for {} ms, and no delay is longer than {} ms",
                             engine::to_millis(delay), engine::to_millis(spec::longest_of_all_delays(tunables_)));
         return;
     }

@@ -222,14 +222,14 @@ TEST_F(RetryBoundsTest, EitherDeliveryMayBeRequeuedFirst) {
 TEST_F(RetryBoundsTest, ADelayThatNoDeliveryInFlightCanHaveIsWrongBesideAnother) {
     two_in_flight();
     hand_back(1500ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("handed back for 1500 ms, and 2100 ms of its delay are left")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 1500 ms, and 2100 ms of its delay are left")));
 }
 
 TEST_F(RetryBoundsTest, WhatOneDeliveryWasRequeuedForIsNoExcuseForTheOther) {
     two_in_flight();
     hand_back(900ms);
     hand_back(900ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("handed back for 900 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 900 ms")));
 }
 
 TEST_F(RetryBoundsTest, WhichOfTwoLooksHasEndedIsNotGuessed) {
@@ -254,7 +254,7 @@ TEST_F(RetryBoundsTest, AnAcknowledgedDeliveryIsNoLongerInFlight) {
     look();
     fail_try(4200ms);
     hand_back(900ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("handed back for 900 ms, and 4200 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 900 ms, and 4200 ms")));
 }
 
 TEST_F(RetryBoundsTest, AReplicaThatWasStartedAnewHasNothingInFlight) {
@@ -266,7 +266,7 @@ TEST_F(RetryBoundsTest, AReplicaThatWasStartedAnewHasNothingInFlight) {
     look();
     fail_try(4200ms);
     hand_back(2100ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("handed back for 2100 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 2100 ms")));
 }
 
 TEST_F(RetryBoundsTest, WithoutTheStartItMayBeADeliveryFromBefore) {
@@ -331,7 +331,7 @@ TEST_F(RetryBoundsTest, ATakeUpThatFindsTheJobBusyDoesNotEndTheTryOfTheOther) {
     fail_try(1200ms);
     deliver();
     hand_back(1700ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("handed back for 1700 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 1700 ms")));
 }
 
 TEST_F(RetryBoundsTest, ADispatchThatWasTakenBackCountsOnce) {
@@ -433,7 +433,7 @@ TEST_F(UndecidedTest, WhatIsThrottledWaitsForThat) {
     delay("THROTTLE", 12s);
     EXPECT_THAT(found, IsEmpty());
     delay("THROTTLE", 1s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("put off for 1000 ms, and 12000 ms is what that takes")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("delayed by 1000 ms, and 12000 ms is what that takes")));
 }
 
 TEST_F(UndecidedTest, WithoutAnAnswerItIsAnotherDelay) {
@@ -443,7 +443,7 @@ TEST_F(UndecidedTest, WithoutAnAnswerItIsAnotherDelay) {
     delay("UNAVAILABLE", 5s);  // its input was not found
     EXPECT_THAT(found, IsEmpty());
     delay("UNAVAILABLE", 30s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("put off for 30000 ms")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("delayed by 30000 ms")));
 }
 
 TEST_F(UndecidedTest, AJobThatPolicyAloneTakesTooLongForWaitsLongerTheSecondTime) {

@@ -32,6 +32,7 @@ void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables);
 void policy_marks_own(Rules& rules, const engine::Tunables& tunables);
 void quarantine_final(Rules& rules, const engine::Tunables& tunables);
 void records_true(Rules& rules, const engine::Tunables& tunables);
+void questions_true(Rules& rules, const engine::Tunables& tunables);
 void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
 void result_heard(Rules& rules, const engine::Tunables& tunables);
 void result_kept(Rules& rules, const engine::Tunables& tunables);

@@ -112,7 +112,8 @@ void is_not_forgotten(const StateDated& dated, Duration late, Duration calm, con
                         to_string(dated.stays.now.state), to_millis(late), to_millis(calm), to_millis(most), what);
     };
     left_by(spec::wait_for_results(tunables) + 3 * tunables.reconciler_interval,
-            tunables.reconciler_interval + ticks.time_to_read() + ticks.time_for_all(),
+            // A tick that has begun before does not count, and the next one begins when it is over.
+            tunables.reconciler_interval + 2 * ticks.time_to_read() + ticks.time_for_all(),
             "a job waits for a result that may be in the stream");
     const Time first_result = dated.job->results.first_stored();
     const bool alone = first_result >= dated.at - kReported;

@@ -11,6 +11,7 @@
 //    rollback asks about what it is going to submit without the lock of the job and without settings: it is asked about again, as any job.
 //
 // A job of which Redis has evicted some records is not judged: its tenant is not known.
+#include "engine/wire/messages.h"
 #include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
@@ -42,7 +43,7 @@ void counts_for_its_tenant(const TenantNamed& named, const Model& model, Verdict
 bool asks_for_former_tenant(const PolicyAsked& asked) {
     const StoredRequest& request = asked.job->request;
     const Since taken = asked.job->lock.taken_by(asked.node);
-    return !request.former.empty() && asked.tenant == request.former && taken.event != 0 &&
+    return !request.former.empty() && asked.question->tenant() == request.former && taken.event != 0 &&
            taken.at <= request.replaced;
 }
 
@@ -53,15 +54,15 @@ void is_asked_about_for_its_tenant(const PolicyAsked& asked, const Model& model,
     if (asks_for_former_tenant(asked)) return;
     verdict.require(request.conflict.empty(), request.last_stored, "{}, and policy is asked about it",
                     request.conflict);
-    verdict.require(!request.conflict.empty() || asked.tenant == request.tenant, request.last_stored,
-                    "it is a job of {}, and policy is asked as for {}", request.tenant, asked.tenant);
+    verdict.require(!request.conflict.empty() || asked.question->tenant() == request.tenant, request.last_stored,
+                    "it is a job of {}, and policy is asked as for {}", request.tenant, asked.question->tenant());
     const ConfigDocuments& documents = model.config_documents();
-    const bool is_right = request.conflict.empty() && asked.tenant == request.tenant;
+    const bool is_right = request.conflict.empty() && asked.question->tenant() == request.tenant;
     if (!is_right || !documents.limit_topics() || asked.job->lock.unreleased_by != asked.node) return;
     verdict.exercised();
     const Time since = asked.job->lock.taken_by(asked.node).at;
     const std::string complaint =
-        spec::lifted_limits(asked.settings, documents.texts_since(kSettingsKey, since),
+        spec::lifted_limits(asked.question->effective_config(), documents.texts_since(kSettingsKey, since),
                             documents.texts_since("cfg:org:" + std::string(request.tenant), since));
     verdict.require(complaint.empty(), 0, "{}", complaint);
 }

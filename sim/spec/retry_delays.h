@@ -1,4 +1,4 @@
-// The delay after a try that came to nothing (seeds/scheduler, "Retries"; wire.md 8).
+// The delay after a try that came to nothing (wire.md 8).
 #pragma once
 
 #include <algorithm>

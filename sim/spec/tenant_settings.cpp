@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "fakes/policy/glob.h"
+#include "sim/model/json_document.h"
 
 namespace lockstep::sim::spec {
 
@@ -26,7 +26,7 @@ void merge_into(Json& target, const Json& addition) {
 }
 
 Json data_of(std::string_view text) {
-    const Json document = Json::parse(text, nullptr, false);
+    const Json document = parse_user_json(text);
     const bool given = document.is_object() && document.contains("data") && document["data"].is_object();
     return given ? document["data"] : Json::object();
 }

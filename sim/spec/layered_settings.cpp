@@ -1,4 +1,4 @@
-#include "sim/oracles/layered_settings.h"
+#include "sim/spec/layered_settings.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
 #include "engine/wire/text.h"
+#include "sim/model/json_document.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::spec {
 
 namespace {
 
@@ -157,7 +157,7 @@ bool matches(std::string_view wide, std::string_view narrow) {
 namespace {
 
 std::optional<Json> read_settings_in(std::string_view document) {
-    const Json parsed = engine::parse_bounded(document);
+    const Json parsed = parse_user_json(document);
     if (!parsed.is_object()) return std::nullopt;
     const auto data = parsed.find("data");
     if (data == parsed.end() || data->is_null()) return Json::object();
@@ -200,4 +200,4 @@ bool takes_in(std::string_view wide, std::string_view narrow) {
     return matches(wide, narrow);
 }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::spec

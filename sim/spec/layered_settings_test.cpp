@@ -1,10 +1,10 @@
-#include "sim/oracles/layered_settings.h"
+#include "sim/spec/layered_settings.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace lockstep::sim {
+namespace lockstep::sim::spec {
 namespace {
 
 using Json = nlohmann::json;
@@ -37,4 +37,4 @@ TEST(LayeredSettings, ACutThatLeavesNothingAllowsNothing) {
 }
 
 }  // namespace
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::spec

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace lockstep::sim {
+namespace lockstep::sim::spec {
 
 /// What a document says; nothing: it cannot be read. Valid until the next call of this thread.
 [[nodiscard]] const std::optional<nlohmann::json>& settings_in(std::string_view document);
@@ -25,4 +25,4 @@ namespace lockstep::sim {
 /// Whether a pattern of topics, of letters and `*`, takes in all that another one does: a `*` is any text without a `/`.
 [[nodiscard]] bool takes_in(std::string_view wide, std::string_view narrow);
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::spec

@@ -1,22 +1,19 @@
-#include "sim/oracles/questions_true.h"
-
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "engine/wire/json.h"
-#include "sim/oracles/test_oracle.h"
+#include "sim/rules/rule_fixture.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using testing::kReplica;
-
 using fakes::EventKind;
 using fakes::When;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
-struct QuestionsTrueTest : ::testing::Test {
-    testing::KeepingJudge judge;
-    QuestionsTrue oracle{judge};
+struct QuestionsTrueTest : testing::RuleTest {
+    QuestionsTrueTest() : RuleTest(rules::questions_true) {}
 
     cap::JobRequest request() {
         cap::JobRequest stored;
@@ -31,26 +28,20 @@ struct QuestionsTrueTest : ::testing::Test {
     }
     void store(const cap::JobRequest& stored) { set("job:req:J", engine::wire::to_json(stored)); }
     void set(const std::string& key, const std::string& text) {
-        ++judge.number;
-        oracle.string_set(Topology::kGateway, key, nullptr, text, 0, 0);
+        set_text(key, text, Topology::kGateway);
+        befall(EventKind::heartbeat, kOther);  // something comes between it and what follows
     }
     void take_up(std::string_view token = "a") { tell_lock(EventKind::lock_acquired, token); }
     void release(std::string_view token) { tell_lock(EventKind::lock_released, token); }
     void tell_lock(EventKind kind, std::string_view token) {
-        fakes::Event event = testing::event_of(kind, "J");
-        event.node = kReplica;
+        fakes::Event event = event_of(kind, "J");
         event.peer = kReplica;
         event.key = "cordum:scheduler:job:J";
         event.name = token;
         tell(event);
     }
-    void tell(const fakes::Event& event) {
-        ++judge.number;
-        judge.tell(oracle, event, {});
-    }
     void tell_question(EventKind kind, const std::string& bytes) {
-        fakes::Event event = testing::event_of(kind, "J", When::before);
-        event.node = kReplica;
+        fakes::Event event = event_of(kind, "J", When::before);
         event.payload = bytes;
         tell(event);
     }
@@ -91,8 +82,8 @@ TEST_F(QuestionsTrueTest, WhatIsAskedIsWhatIsStored) {
     store(request());
     ask(question());
     ask(output_question());
-    EXPECT_TRUE(judge.found.empty());
-    EXPECT_EQ(oracle.exercised(), 2U);
+    EXPECT_TRUE(found.empty());
+    EXPECT_EQ(times_exercised(), 2U);
 }
 
 TEST_F(QuestionsTrueTest, ATenantOfTheEnvironmentCounts) {
@@ -100,11 +91,11 @@ TEST_F(QuestionsTrueTest, ATenantOfTheEnvironmentCounts) {
     auto asked = question();
     asked.set_tenant("default");
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
     auto about_output = output_question();
     about_output.set_tenant("default");
     ask(about_output);
-    EXPECT_EQ(judge.found.size(), 2U);
+    EXPECT_EQ(found.size(), 2U);
 }
 
 TEST_F(QuestionsTrueTest, MarksAreForOthersAndAnEarlierRequestStillCounts) {
@@ -118,7 +109,7 @@ TEST_F(QuestionsTrueTest, MarksAreForOthersAndAnEarlierRequestStillCounts) {
     ask(asked);
     asked.set_principal_id("eve");
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(QuestionsTrueTest, PolicyIsShownTheSettingsOfTheTry) {
@@ -129,12 +120,12 @@ TEST_F(QuestionsTrueTest, PolicyIsShownTheSettingsOfTheTry) {
     auto asked = question();
     asked.set_effective_config(R"({"safety":{"a":1,"b":2}})");
     ask(asked);
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
     asked.set_effective_config(R"({"safety":{"a":1,"b":1}})");
     ask(asked);
     asked.clear_effective_config();
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 2U);
+    EXPECT_EQ(found.size(), 2U);
 }
 
 TEST_F(QuestionsTrueTest, SettingsThatHaveChangedOrCannotBeReadAreNotJudged) {
@@ -146,7 +137,7 @@ TEST_F(QuestionsTrueTest, SettingsThatHaveChangedOrCannotBeReadAreNotJudged) {
     set("cfg:org:acme", "{");
     take_up();
     ask(question());
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
 }
 
 TEST_F(QuestionsTrueTest, AHandlerThatWasFrozenAsksByTheSettingsOfItsOwnTry) {
@@ -158,9 +149,9 @@ TEST_F(QuestionsTrueTest, AHandlerThatWasFrozenAsksByTheSettingsOfItsOwnTry) {
     auto asked = question();
     asked.set_effective_config(R"({"a":1})");
     ask(asked);
-    EXPECT_TRUE(judge.found.empty()) << "the lock for a result is not that of the question";
+    EXPECT_TRUE(found.empty()) << "the lock for a result is not that of the question";
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U) << "one handler asks once";
+    EXPECT_EQ(found.size(), 1U) << "one handler asks once";
 }
 
 TEST_F(QuestionsTrueTest, ALockThatIsGivenBackIsNoExcuse) {
@@ -173,7 +164,7 @@ TEST_F(QuestionsTrueTest, ALockThatIsGivenBackIsNoExcuse) {
     auto asked = question();
     asked.set_effective_config(R"({"a":1})");
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(QuestionsTrueTest, WithLayersOfTheSubmitterThereAreSettingsAllTheSame) {
@@ -186,10 +177,10 @@ TEST_F(QuestionsTrueTest, WithLayersOfTheSubmitterThereAreSettingsAllTheSame) {
     auto asked = question();
     asked.set_effective_config(R"({"a":3})");
     ask(asked);
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
     asked.clear_effective_config();
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(QuestionsTrueTest, AnOutputHasItsWholeSize) {
@@ -200,10 +191,10 @@ TEST_F(QuestionsTrueTest, AnOutputHasItsWholeSize) {
     asked.set_output_content("01234");
     asked.set_output_size_bytes(10);
     ask(asked);
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
     asked.set_output_size_bytes(5);
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(QuestionsTrueTest, OfARollbackNothingIsStoredYet) {
@@ -213,7 +204,7 @@ TEST_F(QuestionsTrueTest, OfARollbackNothingIsStoredYet) {
     (*asked.mutable_labels())["saga_compensation"] = "true";
     asked.set_topic("job.undo");
     ask(asked);
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
 }
 
 TEST_F(QuestionsTrueTest, LayersOfTheSubmitterOnlyTighten) {
@@ -226,12 +217,12 @@ TEST_F(QuestionsTrueTest, LayersOfTheSubmitterOnlyTighten) {
     auto asked = question();
     asked.set_effective_config(R"({"safety":{"allowed_topics":["job.b*"],"denied_topics":["job.x"]}})");
     ask(asked);
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
     asked.set_effective_config(R"({"safety":{"allowed_topics":["job.*"],"denied_topics":["job.x"]}})");
     ask(asked);
     asked.set_effective_config(R"({"safety":{"allowed_topics":["job.b*"],"denied_topics":["job.x"],"mode":"off"}})");
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 2U);
+    EXPECT_EQ(found.size(), 2U);
 }
 
 TEST_F(QuestionsTrueTest, OfAnUnreadableDocumentTheLastGoodCopyCounts) {
@@ -246,10 +237,10 @@ TEST_F(QuestionsTrueTest, OfAnUnreadableDocumentTheLastGoodCopyCounts) {
     set("cfg:org:acme", "{");
     take_up();
     ask(asked);
-    EXPECT_TRUE(judge.found.empty());
+    EXPECT_TRUE(found.empty());
     asked.set_effective_config(R"({"a":1})");
     ask(asked);
-    EXPECT_EQ(judge.found.size(), 1U);
+    EXPECT_EQ(found.size(), 1U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "sim/spec/strictest_limits.h"
+#include "sim/spec/limits_that_apply.h"
 
 #include <algorithm>
 #include <limits>

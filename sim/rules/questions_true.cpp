@@ -1,0 +1,165 @@
+// What input policy and output policy are asked about a job says what its stored request says, and what the settings say (wire.md 7.1, 7.2
+// and 8, step 7; engine/delivery-semantics.md, "Whose word counts").
+//
+// 1. Topic, tenant, priority, principal, memory, budget, labels and metadata are those of a request that has been stored under the job's
+//    id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound).
+// 2. Input policy is shown the settings of the job: the documents of its layers as they stood when the replica acquired the job's lock for
+//    this try, of which those that its submitter names can only tighten. Of a document that cannot be read the replica's last good copy
+//    counts, which is none from before its last look at the document for sure. After a change nothing is judged.
+// 3. Output policy is told the size of the whole output, however much of it it is shown.
+//
+// A rollback asks about a job that it is going to submit: of such a question nothing is stored yet.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "engine/wire/json.h"
+#include "engine/wire/messages.h"
+#include "engine/wire/packet.h"
+#include "sim/model/job_keys.h"
+#include "sim/rules/rules.h"
+#include "sim/scenario/topology.h"
+#include "sim/spec/layered_settings.h"
+#include "sim/spec/policy_questions.h"
+
+namespace lockstep::sim::rules {
+
+namespace {
+
+using SettingsJson = nlohmann::json;
+
+template <class Question>
+void says_what_is_stored(const Question& question, Question (*due)(const cap::JobRequest&), const StoredRequest& stored,
+                         std::string_view who, Verdict& verdict) {
+    const Question said = spec::said_by_request(question);
+    const std::string bytes = engine::wire::serialise(said);
+    const bool is_stored = std::ranges::any_of(stored.versions, [&](const StoredRequest::Version& version) {
+        return bytes == engine::wire::serialise(due(*version.request));
+    });
+    verdict.require(is_stored, stored.last_stored, "{} is asked about {}, and its request says {}", who,
+                    is_stored ? "" : engine::wire::to_json(said),
+                    is_stored ? "" : engine::wire::to_json(due(*stored.versions.back().request)));
+}
+
+void output_is_asked_about(const OutputAsked& asked, const Model&, Verdict& verdict) {
+    const StoredRequest& stored = asked.job->request;
+    if (!is_scheduler(asked.node) || stored.versions.empty()) return;
+    verdict.exercised();
+    const cap_output::OutputCheckRequest& question = *asked.question;
+    says_what_is_stored(question, spec::output_question_about, stored, "output policy", verdict);
+    if (question.output_content().empty() || !asked.sizes) return;
+    const std::int64_t size = question.output_size_bytes();
+    verdict.require(size == asked.sizes->now || size == asked.sizes->before, 0,
+                    "output policy is told of an output of {} bytes, and it has {}", size, asked.sizes->now);
+}
+
+/// By which settings policy is asked.
+class SettingsShown {
+public:
+    void on_asked(const PolicyAsked& asked, const Model& model, Verdict& verdict);
+    void on_started(const ReplicaStarted& started) {
+        std::erase_if(read_, [&](const auto& entry) { return entry.first.first == started.node; });
+    }
+
+private:
+    using Contents = std::vector<SettingsJson>;
+
+    void judge(const PolicyAsked& asked, const Model& model, Verdict& verdict);
+    [[nodiscard]] Contents contents_for(fakes::NodeId replica, const std::string& key, const Model& model) const;
+    [[nodiscard]] bool fits(const std::vector<Contents>& choices, Contents& layers, const std::string& told);
+    [[nodiscard]] bool may_be_shown(const Contents& layers, const std::string& told);
+
+    std::map<std::pair<fakes::NodeId, std::string>, EventNumber> read_;  // by replica and key: the last time for sure
+    Contents last_layers_;                                               // of one job after the other the same is asked
+    std::optional<std::string> last_told_;                               // which may be shown for them
+};
+
+void SettingsShown::on_asked(const PolicyAsked& asked, const Model& model, Verdict& verdict) {
+    const StoredRequest& stored = asked.job->request;
+    if (!is_scheduler(asked.node) || stored.versions.empty()) return;
+    if (asked.question->labels().contains("saga_compensation")) return;
+    verdict.exercised();
+    says_what_is_stored(*asked.question, spec::input_question_about, stored, "policy", verdict);
+    const bool is_unchanged =
+        model.config_documents().changed() < asked.acquired && stored.last_stored < asked.acquired;
+    if (is_unchanged && !stored.is_invalid) judge(asked, model, verdict);
+}
+
+void SettingsShown::judge(const PolicyAsked& asked, const Model& model, Verdict& verdict) {
+    const std::vector<std::string> keys = spec::documents_of(*asked.job->request.versions.back().request);
+    std::vector<Contents> choices;  // of each layer, what it may say
+    for (const std::string& key : keys) {
+        choices.push_back(contents_for(asked.node, key, model));
+        if (choices.back().empty()) return;
+    }
+    for (const std::string& key : keys) {
+        const auto versions = model.config_documents().versions_of(key);
+        if (versions.empty() || versions.back().is_readable) read_[{asked.node, key}] = asked.acquired;
+    }
+    const std::string& told = asked.question->effective_config();
+    Contents layers;
+    if (fits(choices, layers, told)) return;
+    for (const Contents& of_layer : choices) layers.push_back(of_layer.back());
+    const SettingsJson due = spec::layered(layers, spec::kBindingDocuments).value_or(SettingsJson::object());
+    verdict.require(false, asked.acquired,
+                    "policy is shown the settings {}, and they were {} when its lock was acquired",
+                    told.empty() ? "{}" : told, due.dump(-1, ' ', false, SettingsJson::error_handler_t::replace));
+}
+
+/// What a replica may go by for a document that has stood as it is since it was read; none: that cannot be said.
+SettingsShown::Contents SettingsShown::contents_for(fakes::NodeId replica, const std::string& key,
+                                                    const Model& model) const {
+    const auto versions = model.config_documents().versions_of(key);
+    if (versions.empty() || versions.back().text.empty()) return {SettingsJson::object()};
+    if (const auto& content = spec::settings_in(versions.back().text)) return {*content};
+    // The last copy that it could read: one since it has read the document for sure.
+    const auto read = read_.find({replica, key});
+    if (read == read_.end()) return {};
+    Contents contents;
+    for (const ConfigDocuments::Version& version : versions) {
+        const auto& content = spec::settings_in(version.text);
+        if (version.event <= read->second && (content || version.text.empty())) contents.clear();
+        if (content) contents.push_back(*content);
+    }
+    return contents;
+}
+
+bool SettingsShown::fits(const std::vector<Contents>& choices, Contents& layers, const std::string& told) {
+    if (layers.size() == choices.size()) return may_be_shown(layers, told);
+    for (const SettingsJson& content : choices[layers.size()]) {
+        layers.push_back(content);
+        const bool does = fits(choices, layers, told);
+        layers.pop_back();
+        if (does) return true;
+    }
+    return false;
+}
+
+/// Whether these layers make the settings that policy is told.
+bool SettingsShown::may_be_shown(const Contents& layers, const std::string& told) {
+    if (told == last_told_ && layers == last_layers_) return true;
+    const auto due = spec::layered(layers, spec::kBindingDocuments);
+    const bool is_due = !due || spec::same_settings(*due, told.empty() ? SettingsJson::object()
+                                                                       : SettingsJson::parse(told, nullptr, false));
+    if (is_due) {
+        last_told_ = told;
+        last_layers_ = layers;
+    }
+    return is_due;
+}
+
+}  // namespace
+
+void questions_true(Rules& rules, const engine::Tunables& /*tunables*/) {
+    const auto settings = std::make_shared<SettingsShown>();
+    rules.add([settings](const PolicyAsked& asked, const Model& model, Verdict& verdict) {
+        settings->on_asked(asked, model, verdict);
+    });
+    rules.add([settings](const ReplicaStarted& started, const Model&, Verdict&) { settings->on_started(started); });
+    rules.add(output_is_asked_about);
+}
+
+}  // namespace lockstep::sim::rules
