@@ -149,6 +149,8 @@ void Model::on_submission_settled(const Event& event) {
     if (event.job.empty() || event.name != kSchedulersSubmissions) return;
     Job& about = job_of(event);
     if (event.kind == EventKind::deliver) {
+        // Another message about the job on that subject is no submission.
+        if (event.packet != nullptr && !event.packet->has_job_request()) return;
         if (submissions_.try_emplace(event.sequence, &about).second) ++about.submission.unsettled;
         return;
     }

@@ -86,6 +86,23 @@ TEST_F(TimeoutExplainedTest, AMessageMayGoOnceTheJobIsRunningOrNoReplicaKnowsWhe
     EXPECT_THAT(found, IsEmpty());
 }
 
+TEST_F(TimeoutExplainedTest, WhatIsNoSubmissionMayGo) {
+    cap::BusPacket forged;
+    forged.mutable_job_result()->set_job_id("J");
+    const auto tell_forged = [&](EventKind kind, When when) {
+        fakes::Event event = event_of(kind, "J", when);
+        event.name = kSchedulersSubmissions;
+        event.sequence = 1;
+        event.packet = &forged;
+        tell(event);
+    };
+    dispatch();
+    acknowledged_by_stream();
+    tell_forged(EventKind::deliver, When::applied);
+    tell_forged(EventKind::ack, When::before);
+    EXPECT_THAT(found, IsEmpty());
+}
+
 TEST_F(TimeoutExplainedTest, AnotherMessageAboutItMayGoAndADeadReplicaKnowsNothing) {
     message(EventKind::deliver, 1);
     message(EventKind::deliver, 2);

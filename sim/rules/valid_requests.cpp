@@ -36,7 +36,10 @@ bool points_beyond(const Job& job, const Model& model, const engine::Tunables& t
     const std::string_view owner = wire::owner_of_data(input);
     if (owner.empty()) return true;
     const Job* other = model.find(owner);
-    if (other == nullptr || other == &job || other->request.first_stored == 0) return false;
+    if (other == nullptr || other == &job) return false;
+    // What Redis has left of its record may name no tenant.
+    if (!when_stored && other->lost.any()) return true;
+    if (other->request.first_stored == 0) return false;
     return other->request.tenant != job.request.tenant &&
            (!when_stored || other->request.first_stored < job.request.first_stored);
 }

@@ -139,6 +139,8 @@ TEST_F(ValidRequests, WithoutARecordTheDataIsNoOthers) {
     evict("job:meta:theirs");
     send(point("after-an-eviction", "u", "ctx:theirs"));
     EXPECT_THAT(found, IsEmpty());
+    call_invalid(point("of-their-tenant", "t", "ctx:theirs"));
+    EXPECT_THAT(found, IsEmpty()) << "what is left of the record may name no tenant";
 }
 
 TEST_F(ValidRequests, WhatOthersHaveStoredInItsPlaceMayBeSent) {
