@@ -107,6 +107,16 @@ TEST_F(CapacityTest, AJobBeyondTheSlotsWaitsWithoutATryAndTakesTheFirstThatIsFre
               0);
 }
 
+// Its hash was evicted, and has been begun anew without a state since.
+TEST_F(CapacityTest, AJobWhoseStateStandsInItsMirrorAloneIsHandedASlot) {
+    start_with(1);
+    submit("j1");
+    submit("j2");
+    run({"HDEL", "job:meta:j2", "state"});
+    result("j1", cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_EQ(state("j2"), "RUNNING");
+}
+
 TEST_F(CapacityTest, WhatOtherReplicasHaveSentFillsTheWorkerToo) {
     start_with(2);
     sent_by_another("o1");

@@ -532,8 +532,9 @@ end
 -- Whether a job that is listed as waiting in the queue waits there.
 local function waits_in(job, queue, tenant)
   local facts = redis.call('HMGET', meta_key(job), 'state', 'ls_queue', 'tenant')
-  return facts[2] == queue and named_tenant(facts[3]) == tenant and present(facts[1]) and not terminal[facts[1]] and
-         not with_worker[facts[1]]
+  local state = state_of(job, facts[1])
+  return facts[2] == queue and named_tenant(facts[3]) == tenant and state ~= '' and not terminal[state] and
+         not with_worker[state]
 end
 
 -- The job that waits longest of the tenant's in the queue, and is out of it then. What others have ended is struck off, and what has
