@@ -32,12 +32,14 @@ void Deliveries::stored(const fakes::Event& event) {
 Unanswered::Delivery& Deliveries::delivered(const fakes::Event& event, const Job* job, Since now) {
     const std::uint64_t bytes = event.payload.size();
     Unanswered& node = nodes_[event.node];
-    const auto delivery = node.deliveries.emplace(message_of(event), Unanswered::Delivery{
-                                                                         .bytes = bytes,
-                                                                         .sequence = event.sequence,
-                                                                         .job = job,
-                                                                         .since = now,
-                                                                     });
+    const auto delivery =
+        node.deliveries.emplace(message_of(event), Unanswered::Delivery{
+                                                       .bytes = bytes,
+                                                       .sequence = event.sequence,
+                                                       .stream = streams_.name_of(streams_.find(event.stream)),
+                                                       .job = job,
+                                                       .since = now,
+                                                   });
     delivery->second.is_schedulers = event.name.starts_with(kSchedulersDurables);
     node.bytes += bytes;
     largest_ = std::max(largest_, bytes);

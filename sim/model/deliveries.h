@@ -21,6 +21,7 @@ struct Unanswered {
     struct Delivery {
         std::uint64_t bytes = 0;
         std::uint64_t sequence = 0;
+        std::string_view stream;
         const Job* job = nullptr;
         Since since;
         bool is_schedulers = false;  // by a durable of the schedulers

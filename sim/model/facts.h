@@ -236,6 +236,7 @@ struct PolicyAsked : Observed {
 struct OutputAsked : Observed {
     std::shared_ptr<const cap_output::OutputCheckRequest> question;
     std::optional<OutputSizes> sizes;  // of what it points to
+    bool is_about_result = false;      // as of OutputScans::asked
 };
 
 /// The compensation of a job is being submitted. `job`: the one that it undoes.
@@ -402,11 +403,6 @@ struct CalledOff : Observed {};
 /// A scheduler heard that a job is to be cancelled, which is known and has not ended.
 struct AskedToCancel : Observed {};
 
-/// A command of a scheduler says something of a try of a job.
-struct TryRecorded : Observed {
-    TryRecord record;
-};
-
 /// A command of a scheduler has written keys.
 struct KeysWritten : Observed {
     const KeyLives* lives = nullptr;
@@ -492,8 +488,8 @@ using Fact =
                  ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
                  SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
-                 SettingsWritten, LetterSent, TryRecorded, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
-                 WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut,
-                 RequestStored, TenantNamed, PolicyAsked, OutputAsked, CompensationSent>;
+                 SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged, WaitingJobTried,
+                 DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut, RequestStored,
+                 TenantNamed, PolicyAsked, OutputAsked, CompensationSent>;
 
 }  // namespace lockstep::sim

@@ -19,6 +19,7 @@
 #include "sim/model/job_lock.h"
 #include "sim/model/listings.h"
 #include "sim/model/loss.h"
+#include "sim/model/output_scan.h"
 #include "sim/model/output_word.h"
 #include "sim/model/passage.h"
 #include "sim/model/policy_marks.h"
@@ -197,6 +198,7 @@ struct Job {
     HumanWord human;
     PolicyMarks marks;
     OutputWord output;
+    OutputScans scans;
     Submission submission;
     StoredRequest request;
     std::vector<GivenPointer> given;  // as they were sent and as they arrived, in the order of their texts

@@ -29,6 +29,8 @@ inline constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:inde
 /// Where ticks note which server of NATS leads the durable of submissions.
 inline constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kDeadlines = "job:deadline";
+/// Jobs whose output is to be scanned.
+inline constexpr std::string_view kScansDue = "lockstep:output:scan_pending";
 inline constexpr std::string_view kSettingsKey = "cfg:system:default";
 /// Documents of the configuration service, that one among them.
 inline constexpr std::string_view kConfigPrefix = "cfg:";

@@ -69,7 +69,6 @@ void Model::flush() {
 void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     note_changes();
     note_run_change(client, run_turns_.command(client, words, clock_.present()));
-    if (!tries_.empty()) note_tries(key_lives_.writer());
     if (!key_lives_.written().empty())
         note(KeysWritten{}, key_lives_.writer(), nullptr, clock_.present()).lives = &key_lives_;
     end_step(client);
@@ -237,6 +236,7 @@ void Model::on_node_down(fakes::NodeId node) {
         if (job.passage.stored_by == node) job.passage.stored_by = {};
         job.policy.node_down(node);
         recount(job, [&] { job.output.node_down(node); });
+        job.scans.node_down(node);
     }
     if (!node.valid()) return;
     Replica& down = replica(node);

@@ -29,6 +29,7 @@
 #include "sim/model/lock_grants.h"
 #include "sim/model/names.h"
 #include "sim/model/outages.h"
+#include "sim/model/policy_calls.h"
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
 #include "sim/model/result_readers.h"
@@ -196,6 +197,7 @@ public:
     [[nodiscard]] const Capacity& capacity() const { return capacity_; }
     [[nodiscard]] const CallTimes& call_times() const { return call_times_; }
     [[nodiscard]] const Outages& outages() const { return outages_; }
+    [[nodiscard]] const PolicyCalls& policy_calls() const { return policy_calls_; }
     [[nodiscard]] Announced announced(WorkerNumber worker) const {
         return worker < announced_.size() ? announced_[worker] : Announced{};
     }
@@ -347,11 +349,10 @@ private:
     void on_node_up(fakes::NodeId node, Time now);
     void on_job_taken(const fakes::Event& taken, Job& job);
     void count_try(fakes::NodeId client, Job& job);
-    /// What the present command says of the try of the job.
-    TryRecord& try_record(Job& job);
-    void note_try(Job& job, std::string_view field, const std::string* before, std::string_view after);
-    void count_attempt(Job& job, std::int64_t before, std::int64_t after);
-    void note_tries(fakes::NodeId scheduler);
+    void note_try(fakes::NodeId client, Job& job, std::string_view field, const std::string* before,
+                  std::string_view after);
+    void count_attempt(fakes::NodeId client, Job& job, std::int64_t before, std::int64_t after);
+    void end_scan(fakes::NodeId client, Job& job);
     void restore_tries(Job& job, const fakes::redis::Keyspace& now, std::string_view key);
     void note_marks(const fakes::Event& event, Job& job, std::vector<ForeignMark> marks);
     void on_announcement(const fakes::Event& event, Time now);
@@ -452,7 +453,6 @@ private:
     CallTimes call_times_;
     StoredSnapshot snapshot_;
     KeyLives key_lives_;
-    std::vector<std::pair<Job*, TryRecord>> tries_;  // of the present command
     const TunablesInForce* tunables_ = nullptr;
     LivenessTimes liveness_times_;
     Weather weather_;
@@ -495,6 +495,7 @@ private:
     int most_jobs_out_ = 0;
     int jobs_waiting_ = 0;
     Outages outages_;
+    PolicyCalls policy_calls_;
     std::vector<Announced> announced_;           // by worker
     std::map<std::uint64_t, Job*> submissions_;  // delivered and not settled, by sequence
     std::set<WorkerResults::Sequence> unsettled_results_;

@@ -206,6 +206,7 @@ void Model::on_output_question(const Event& event) {
         if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) question.reset();
     }
     note_output_call(event, job, question.get());
+    if (event.when == When::answered) job.scans.answered(event, clock_.present());
     if (event.when == When::answered && event.outcome == EventOutcome::applied) {
         bool is_latest = false;
         recount(job, [&] { is_latest = job.output.answered(event.node, event.to, clock_.present()); });
@@ -213,12 +214,16 @@ void Model::on_output_question(const Event& event) {
     }
     if (event.when != When::before) return;
     job.output.asked(event.node, clock_.present());
+    const EventNumber taken = job.lock.taken_by(event.node).event;
+    const bool is_about_result = job.scans.asked(event.node, taken > at(event.node).start.since.event ? taken : 0,
+                                                 {clock_.present(), clock_.told_at()});
     if (question == nullptr) return;
     if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(*question));
     const auto sizes = output_sizes_.find(wire::key_of_pointer(question->result_ptr()));
     OutputAsked& fact = note(OutputAsked{}, event.node, &job, clock_.present());
     if (sizes != output_sizes_.end()) fact.sizes = sizes->second;
     fact.question = std::move(question);
+    fact.is_about_result = is_about_result;
 }
 
 void Model::at_rest(const fakes::redis::Keyspace& redis, bool quiet, std::size_t handlers_in_flight) {

@@ -35,6 +35,8 @@ RedisTime redis_time(std::string_view micros) {
     return RedisTime(value);
 }
 
+fakes::NodeId scheduler_or_none(fakes::NodeId client) { return is_scheduler(client) ? client : fakes::NodeId{}; }
+
 std::string_view text_or_nothing(const std::string* text) { return text == nullptr ? std::string_view{} : *text; }
 
 }  // namespace
@@ -80,6 +82,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
         job.slot.waits = false;
         job.output.entered(fact.to);
     });
+    if (fact.to == State::output_quarantined) end_scan(client, job);
     job.calling_off.state = fact.to;
     job.submission.recorded = true;
     job.submission.only_stored = false;
@@ -152,9 +155,9 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         write_wait(job_of_hash_key(key), field, before, after);
     if (field == "state") {
         enter(client, job_of_hash_key(key), after);
-        note_try(job_of_hash_key(key), field, before, after);
-    } else if (field == "ls_next_attempt_at" || field == "ls_policy_timeouts" || field == "ls_last_cause") {
-        note_try(job_of_hash_key(key), field, before, after);
+        note_try(client, job_of_hash_key(key), field, before, after);
+    } else if (field == "ls_next_attempt_at") {
+        note_try(client, job_of_hash_key(key), field, before, after);
     } else if (field == "ls_worker") {
         Job& job = job_of_hash_key(key);
         name_worker(job, worker_names_.number_of(after), upcoming());
@@ -175,6 +178,9 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         Job& job = job_of_hash_key(key);
         job.topic = label_names_.name_of(label_names_.number_of(after));
         if (wire::is_approval_gate(after)) job.is_gate = true;
+    } else if (field == "ls_scan_pending") {
+        Job& job = job_of_hash_key(key);
+        job.scans.scan.begin(scheduler_or_none(client), job.causes.request_stored, clock_.told_at());
     } else if (field == "updated_at") {
         date(client, job_of_hash_key(key), after);
     } else if (field == "deadline_unix") {
@@ -188,10 +194,9 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "attempts") {
         set_waits_for_slot(job_of_hash_key(key), false);
         if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
-        note_try(job_of_hash_key(key), field, before, after);
+        note_try(client, job_of_hash_key(key), field, before, after);
     } else if (field == "safety_decision") {
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
-        note_try(job_of_hash_key(key), field, before, after);
         if (after == "UNAVAILABLE") recount(job_of_hash_key(key), [&] { job_of_hash_key(key).tenant_limit = 0; });
         if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job_of_hash_key(key).human.asked_anew();
     } else if (field == "safety_reason") {
@@ -228,7 +233,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     flush_unless_in_command();
 }
 
-void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view field, std::string_view) {
+void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
     if (const auto of = tenant_key(key); of && of->part == TenantPart::turns) return unwrite_turns(of->tenant, field);
     if (!key.starts_with(kJobHashPrefix)) return;
     if (field == "ls_waits_since") job_of_hash_key(key).slot.since = 0;
@@ -238,6 +243,10 @@ void Model::hash_removed(fakes::NodeId, std::string_view key, std::string_view f
     if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
     if (field == "ls_next_attempt_at") job_of_hash_key(key).tries.next = {};
     if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
+    if (field == "ls_scan_pending" && is_written_by_scheduler(client)) {
+        change_of(job_of_hash_key(key)).ends_scan = true;
+        end_scan(client, job_of_hash_key(key));
+    }
 }
 
 void Model::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
@@ -333,7 +342,8 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         waiting.policy.queued(client);
         waiting.passage.queued = true;
     }
-    if (key == kCapacityWaiting) try_record(job(member)).is_queued = true;
+    if (key == kCapacityWaiting && is_written_by_scheduler(client)) change_of(job(member)).is_queued = true;
+    if (key == kScansDue) job(member).scans.scan.list(scheduler_or_none(client), clock_.told_at());
     enter_queue(client, key, member, before, after);
     if (const std::string_view name = tenant_of_slots(key); !name.empty())
         name_tenant(client, job(member), TenantNamed::Where::slots, name);
@@ -351,8 +361,8 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
 void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
                         std::int64_t) {
     key_lives_.removed(key);
-    for (auto& [job, record] : tries_)
-        if (is_job_lock(key) && job->name == key.substr(kJobLockPrefix.size())) record.is_let_go = true;
+    for (RecordChange& change : changes_)
+        if (is_job_lock(key) && change.job->name == key.substr(kJobLockPrefix.size())) change.is_let_go = true;
     run_turns_.key_removed(key);
     remove_from_queues(key, why);
     if (key == kLeaderNote) leader_noted_ = false;
@@ -380,8 +390,11 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     }
     settings_.key_removed(key);
     if (key == kSettingsKey) no_limits_owed();
+    if (key == kScansDue)
+        for (Job& job : jobs_) job.scans.scan.is_unclear = true;
     if (key.starts_with(kRequestPrefix)) {
         Job& without = job(key.substr(kRequestPrefix.size()));
+        if (why != fakes::redis::Removal::expired) without.scans.request_lost();
         without.human.request_lost(clock_.present());
         without.causes.request_stored = false;
         without.limits.lost();
@@ -402,6 +415,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     if (hash) {
         // Without a record, what belongs to the job is no other's.
         lost.request.first_stored = 0;
+        lost.scans.scan.end();
         if (evicted) tear(*name);
         lost.limits.lost();
         name_worker(lost, 0, upcoming());
@@ -472,6 +486,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         if (job.in_hash == State::absent) job.stays.now = {};
         if (job.in_hash == State::absent) job.tries = {.hash_lost = clock_.present()};
         job.lock.is_known = false;
+        job.scans.scan.data_lost();
         job.policy.data_lost();
         job.human.data_lost(job.in_hash);
         if (job.lost.any()) {

@@ -63,6 +63,7 @@ void Model::on_lock(const Event& event, Time now) {
         job.renamed = {};
         job.policy.lock_taken(event.node, now, answers_good_for_);
         job.output.lock_taken();
+        job.scans.lock_taken(event.node);
     } else {
         job.lock.renew(event.node, since);
     }

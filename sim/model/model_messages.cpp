@@ -149,6 +149,7 @@ void Model::note_marks(const Event& event, Job& job, std::vector<ForeignMark> ma
 void Model::on_policy(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
+    policy_calls_.on_event(event, job.number, now);
     job.limits.asked = true;
     if (event.when == When::before) {
         const auto question = std::make_shared<cap::PolicyCheckRequest>();

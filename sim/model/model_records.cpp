@@ -69,11 +69,19 @@ void Model::record_field(fakes::NodeId client, std::string_view key, std::string
     if (field == "topic") note_topic_of(sources, after);
     if (field == "attempts") std::from_chars(after.data(), after.data() + after.size(), sources.attempts);
     if (field == "ls_dispatches") std::from_chars(after.data(), after.data() + after.size(), sources.dispatches);
-    if (!is_written_by_scheduler(client) || field.starts_with("ls_")) return;
+    if (!is_written_by_scheduler(client)) return;
     RecordChange& change = change_of(job_of_hash_key(key));
     if (field == "state" && !change.from) change.from = before == nullptr ? State::absent : state_of(*before);
     if (field == "output_safety" && before != nullptr) change.verdict_before = *before;
     change.fields.emplace_back(label_names_.name_of(label_names_.number_of(field)), after);
+}
+
+/// REQUIRES: the mark of its scan is removed, or its output is withheld.
+void Model::end_scan(fakes::NodeId client, Job& job) {
+    OutputScan& scan = job.scans.scan;
+    if (!is_written_by_scheduler(client) || !scan.is_open) return;
+    change_of(job).ended_scan = scan;
+    scan.end();
 }
 
 void Model::note_topic_of(RecordSources& sources, std::string_view topic) {

@@ -48,6 +48,7 @@ void Model::store_request(fakes::NodeId client, Job& stored, const std::string* 
         recount(stored, [&] { stored.request_damaged = damaged; });
     stored.human.request_stored(client, json, clock_.present());
     stored.submission.is_valid |= !is_scheduler(client);
+    stored.scans.scan.is_unclear |= !is_scheduler(client);  // under another request it is judged anew
     RequestStored fact;
     if (stored.causes.request_stored) fact.tenant_before = stored.request.tenant;
     fact.stored_before = stored.request.last_stored;

@@ -15,7 +15,9 @@
 
 #include "engine/wire/fwd.h"
 #include "sim/model/letter_text.h"
+#include "sim/model/output_scan.h"
 #include "sim/model/state.h"
+#include "sim/model/tries.h"
 
 namespace lockstep::sim {
 
@@ -78,6 +80,11 @@ struct RecordChange {
     std::optional<tl::expected<LetterText, std::string>> letter;
     std::string letter_entry;
     std::optional<std::string> letter_before;  // that it replaces
+    bool is_let_go = false;                    // after that, its lock was released
+    bool is_queued = false;                    // it waits for capacity from then on
+    std::optional<FailedTry> failed, failed_before;
+    bool ends_scan = false;                // of its output
+    std::optional<OutputScan> ended_scan;  // as it was; nothing: there was none, or it goes on
 
     /// The last value that it writes; null: it does not.
     [[nodiscard]] const std::string* find(std::string_view field) const {

@@ -1,21 +1,32 @@
 // What an outside observer reads of the document of settings, `cfg:system:default` (settings.md 4 and 5).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/model/time_limits.h"
 
 namespace lockstep::sim {
 
-/// What `data` says of a setting of the scheduler, in a section of its own or under a flat dotted name; null: nothing.
-[[nodiscard]] nlohmann::json scheduler_setting(const nlohmann::json& data, const std::string& name);
+/// The pools that serve each topic, as written (settings.md 1).
+struct PoolsText {
+    struct Pool {
+        std::vector<std::string> offers;  // in lower case
+        bool is_active = true;
+    };
+    std::map<std::string, std::vector<std::string>, std::less<>> topics;
+    std::map<std::string, Pool, std::less<>> pools;  // one that is not here offers nothing
+};
 
 struct SettingsText {
-    std::optional<bool> opens_input_policy;  // its fail mode; any word but "open" closes
-    std::optional<TimeLimits> limits;        // nothing: it says nothing of them, or not as documented
+    std::optional<bool> opens_input_policy;   // its fail mode; any word but "open" closes
+    std::optional<bool> opens_output_policy;  // the same; nothing: it says nothing of it, or no mode
+    bool says_output_mode = false;            // whatever its word
+    std::optional<PoolsText> pools;           // nothing: as `limits`
+    std::optional<TimeLimits> limits;         // nothing: it says nothing of them, or not as documented
     /// The fingerprint of the file that the limits are of, as is recorded beside them, or another text. Nothing: there are no limits, or
     /// no replica may write there.
     std::optional<std::string> file_of_limits;

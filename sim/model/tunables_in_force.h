@@ -42,6 +42,14 @@ public:
     TunablesInForce(const TunablesInForce&) = delete;
     TunablesInForce& operator=(const TunablesInForce&) = delete;
 
+    /// An operator has set these fail modes at the start: the settings change them no more.
+    void pin_fail_modes(bool input, bool output) {
+        input_mode_pinned_ = input;
+        output_mode_pinned_ = output;
+    }
+    [[nodiscard]] bool input_mode_pinned() const { return input_mode_pinned_; }
+    [[nodiscard]] bool output_mode_pinned() const { return output_mode_pinned_; }
+
     /// One that starts again is given this value of it; as set_tunable takes it, or std::invalid_argument.
     void add(std::string_view name, std::string_view value);
 
@@ -78,6 +86,8 @@ private:
     std::deque<Other> others_;
     std::deque<engine::Tunables> made_;
     std::vector<Unjudged> unjudged_;
+    bool input_mode_pinned_ = false;
+    bool output_mode_pinned_ = false;
 };
 
 }  // namespace lockstep::sim

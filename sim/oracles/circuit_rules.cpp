@@ -50,7 +50,7 @@ void CircuitRules::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case fakes::EventKind::kernel_check:
             if (event.when == fakes::When::before) on_call(event, now);
-            policy_calls_.on_event(event, now);
+            policy_calls_.on_event(event, event.job_number, now);
             if (event.when == fakes::When::answered) on_answer(event, now);
             break;
         case fakes::EventKind::lock_acquired:
@@ -247,7 +247,7 @@ void CircuitRules::on_answer(const fakes::Event& event, Time now) {
     last_check_ = now;
     const auto about = calls_.find({event.node, std::string(event.job)});
     const bool is_probe = about != calls_.end() && (about->second.probe || about->second.half_open);
-    if (!is_probe && policy_calls_.is_slow_alone(event.node, event.job)) {
+    if (!is_probe && policy_calls_.is_slow_alone(event.node, event.job_number, tunables_.safety_timeout)) {
         exercise();
         if (about != calls_.end()) calls_.erase(about);
         return;

@@ -24,7 +24,7 @@
 #include "engine/config/tunables.h"
 #include "sim/oracles/oracle.h"
 #include "sim/oracles/own_circuits.h"
-#include "sim/oracles/policy_calls.h"
+#include "sim/model/policy_calls.h"
 
 namespace lockstep::sim {
 
@@ -33,7 +33,7 @@ public:
     /// Also how late it is, from each event.
     static constexpr fakes::EventKinds kWanted = fakes::EventKinds::all();
     CircuitRules(Judge& judge, const engine::Tunables& tunables)
-        : Oracle(judge), tunables_(tunables), own_(tunables), policy_calls_(tunables) {}
+        : Oracle(judge), tunables_(tunables), own_(tunables) {}
     [[nodiscard]] std::string_view invariant() const override { return "circuit_rules"; }
     void on_event(const fakes::Event& event, Time now) override;
     void at_rest(const RestView& view) override;

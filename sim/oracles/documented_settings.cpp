@@ -8,19 +8,18 @@
 
 #include "engine/config/bounded_json.h"
 #include "engine/wire/text.h"
-#include "sim/model/settings_text.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-using Json = nlohmann::json;
+using SettingsDocument = nlohmann::json;
 
 /// Names without the blanks around them; nothing: there is one that is no name.
-std::optional<std::vector<std::string>> names_in(const Json& list) {
+std::optional<std::vector<std::string>> list_of_names(const SettingsDocument& list) {
     if (!list.is_array()) return std::nullopt;
     std::vector<std::string> names;
-    for (const Json& item : list) {
+    for (const SettingsDocument& item : list) {
         std::string name = item.is_string() ? std::string(engine::wire::trim(item.get_ref<const std::string&>())) : "";
         if (name.empty()) return std::nullopt;
         names.push_back(std::move(name));
@@ -28,14 +27,14 @@ std::optional<std::vector<std::string>> names_in(const Json& list) {
     return names;
 }
 
-std::optional<engine::Pool> pool_in(const Json& node) {
+std::optional<engine::Pool> one_pool(const SettingsDocument& node) {
     engine::Pool pool;
     if (node.is_null()) return pool;
     if (!node.is_object()) return std::nullopt;
     for (const auto& [key, value] : node.items()) {
         if (key == "requires" || key == "Requires") {
             if (value.is_null()) continue;
-            const auto names = names_in(value);
+            const auto names = list_of_names(value);
             if (!names) return std::nullopt;
             // Of what a pool offers the case does not matter.
             for (std::string name : *names) {
@@ -58,7 +57,7 @@ std::optional<engine::Pool> pool_in(const Json& node) {
     return pool;
 }
 
-std::optional<engine::RoutingTable> pools_in(const Json& document) {
+std::optional<engine::RoutingTable> all_pools(const SettingsDocument& document) {
     if (!document.is_object()) return std::nullopt;
     engine::RoutingTable table;
     for (const auto& [key, section] : document.items()) {
@@ -70,11 +69,11 @@ std::optional<engine::RoutingTable> pools_in(const Json& document) {
             const std::string name(engine::wire::trim(written));
             if (name.empty()) return std::nullopt;
             if (topics) {
-                const auto names = names_in(value.is_string() ? Json::array({value}) : value);
+                const auto names = list_of_names(value.is_string() ? SettingsDocument::array({value}) : value);
                 if (!names || names->empty()) return std::nullopt;
                 table.topics.emplace(name, *names);
             } else {
-                const auto pool = pool_in(value);
+                const auto pool = one_pool(value);
                 if (!pool) return std::nullopt;
                 table.pools.emplace(name, *pool);
             }
@@ -83,28 +82,17 @@ std::optional<engine::RoutingTable> pools_in(const Json& document) {
     return table.topics.empty() ? std::nullopt : std::optional(std::move(table));
 }
 
-void read_modes(const Json& data, engine::Overlay& overlay) {
-    const Json input = scheduler_setting(data, "input_fail_mode");
-    if (!input.is_null()) overlay.input_fail_mode = input == "open" ? "open" : "closed";  // any other word closes
-    const Json output = scheduler_setting(data, "output_fail_mode");
-    overlay.output_fail_mode_given = !output.is_null();
-    if (output == "open" || output == "closed") overlay.output_fail_mode = output.get<std::string>();
-    const Json enabled = scheduler_setting(data, "output_policy_enabled");
-    if (enabled.is_boolean()) overlay.output_policy_enabled = enabled.get<bool>();
-}
-
 }  // namespace
 
 std::optional<engine::Overlay> read_settings(std::string_view document) {
-    const Json read = engine::parse_bounded(document);
+    const SettingsDocument read = engine::parse_bounded(document);
     if (!read.is_object()) return std::nullopt;
     engine::Overlay settings;
     const auto found = read.find("data");
     if (found == read.end() || found->is_null()) return settings;
     if (!found->is_object()) return std::nullopt;
     if (const auto pools = found->find("pools"); pools != found->end() && !pools->is_null())
-        settings.pools = pools_in(*pools);
-    read_modes(*found, settings);
+        settings.pools = all_pools(*pools);
     return settings;
 }
 

@@ -2,7 +2,6 @@
 
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
-#include "sim/oracles/fail_modes.h"
 #include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/rules/rules.h"
@@ -229,7 +228,7 @@ std::vector<Invariant> make_table() {
          .rules = rules::valid_requests},
         {.name = "fail_modes",
          .help = "fail-open lets pass and marks, fail-closed withholds, of inputs and outputs alike",
-         .make = by_tunables<FailModes, &Surroundings::pinned>,
+         .rules = rules::fail_modes,
          .reads = {least(&T::bus_guard_on_error), least(&T::circuit_open_for), exactly(&T::output_policy_fail_mode),
                    exactly(&T::policy_check_fail_mode)}},
         {.name = "outputs_audited",

@@ -14,6 +14,7 @@
 // (C-11), a scheduler that stops. What a replica makes of a job whose hash was evicted after it had looked is not held to the number of
 // its try: it goes on from what it had read, and Redis counts anew.
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,6 +31,8 @@ namespace {
 
 using engine::Duration;
 
+constexpr std::string_view kNextTry = "ls_next_attempt_at";
+
 /// Clocks of two machines measure a delay, and scripts count from their beginning.
 constexpr Duration kSlackOfDelays = std::chrono::milliseconds{100};
 /// In whole milliseconds a jitter has 500 values: six equal ones come about by chance once in 10^13 runs.
@@ -37,43 +40,58 @@ constexpr std::size_t kJittersMin = 6;
 
 bool is_nearly(Duration delay, Duration due) { return delay >= due - kSlackOfDelays && delay <= due + kSlackOfDelays; }
 
-void is_delayed(const TryRecorded& fact, Verdict& verdict) {
-    const TryRecord& record = fact.record;
-    if (record.is_taken_back && fact.job->in_hash == State::scheduled && record.is_let_go) {
+/// Before the next try, as it is written; nothing: it is not.
+std::optional<Duration> delay_of(const JobWritten& fact) {
+    const std::string* next = fact.change->find(kNextTry);
+    if (next == nullptr) return std::nullopt;
+    RedisTime::rep micros = 0;
+    std::from_chars(next->data(), next->data() + next->size(), micros);
+    return RedisTime(micros) - std::chrono::milliseconds{fact.redis_ms};
+}
+
+void has_a_delay(const JobWritten& fact, Verdict& verdict) {
+    const RecordChange& change = *fact.change;
+    const bool is_delayed = change.has(kNextTry);
+    const bool is_taken_back = change.from == State::dispatched && change.field("state") == "SCHEDULED";
+    if (is_taken_back && fact.job->in_hash == State::scheduled && change.is_let_go) {
         verdict.exercised();
-        verdict.require(record.next.has_value(), 0, "its dispatch is taken back, and it is due again at once");
+        verdict.require(is_delayed, 0, "its dispatch is taken back, and it is due again at once");
     }
-    if (record.has_cause) {
+    if (!change.field("ls_last_cause").empty()) {
         verdict.exercised();
-        verdict.require(record.next || record.is_queued, 0,
+        verdict.require(is_delayed || change.is_queued, 0,
                         "a try has failed, and that is recorded without a delay before the next one");
     }
-    if (record.is_queued && record.failed) {
+    if (change.is_queued && change.failed) {
         verdict.exercised();
         verdict.require(false, 0, "it comes to wait for capacity, and a try is counted for it");
     }
 }
 
-void has_the_delay_of_policy(const TryRecorded& fact, Verdict& verdict, const engine::Tunables& tunables) {
-    const TryRecord& record = fact.record;
-    if (record.decision == TryRecord::Decision::none || !record.next || record.is_moved || record.is_counted) return;
+void has_the_delay_of_policy(const JobWritten& fact, Verdict& verdict, const engine::Tunables& tunables) {
+    const RecordChange& change = *fact.change;
+    const std::string_view decision = change.field("safety_decision");
+    const bool is_throttled = decision == "THROTTLE";
+    const auto delay_or_none = delay_of(fact);
+    if ((!is_throttled && decision != "UNAVAILABLE") || !delay_or_none) return;
+    if (change.has("state") || change.has("attempts")) return;
     verdict.exercised();
-    const bool is_throttled = record.decision == TryRecord::Decision::throttle;
-    const Duration delay = *record.next - record.at;
+    const Duration delay = *delay_or_none;
+    const std::string_view timeouts = change.field("ls_policy_timeouts");
     const Duration due = is_throttled ? tunables.safety_throttle_delay : tunables.safety_unavailable_delay;
-    const bool is_alone = (record.timeouts == 1 && is_nearly(delay, spec::kDelayOfSlowJob)) ||
-                          (record.timeouts == 2 && is_nearly(delay, spec::kSecondDelayOfSlowJob));
+    const bool is_alone = (timeouts == "1" && is_nearly(delay, spec::kDelayOfSlowJob)) ||
+                          (timeouts == "2" && is_nearly(delay, spec::kSecondDelayOfSlowJob));
     const bool is_without_input = !is_throttled && is_nearly(delay, spec::kDelayWithoutInput);
     verdict.require(is_nearly(delay, due) || is_alone || is_without_input, 0,
                     "policy has decided {} about it, for which it is delayed by {} ms, and {} ms is what that takes",
-                    is_throttled ? "THROTTLE" : "UNAVAILABLE", engine::to_millis(delay), engine::to_millis(due));
+                    decision, engine::to_millis(delay), engine::to_millis(due));
 }
 
 class RetryDelays {
 public:
     explicit RetryDelays(const engine::Tunables& tunables) : tunables_(tunables) {}
 
-    void on_recorded(const TryRecorded& fact, const Model& model, Verdict& verdict);
+    void on_recorded(const JobWritten& fact, const Model& model, Verdict& verdict);
     void on_lock(const LockGranted& granted, const Model& model);
     void on_delivered(const Delivered& delivered) {
         if (delivered.has_request && delivered.job != nullptr) ++in_flight_[{delivered.node, delivered.job}].deliveries;
@@ -98,7 +116,7 @@ private:
         return look.left ? is_nearly(delay, *look.left)
                          : delay <= spec::longest_of_all_delays(tunables_) + kSlackOfDelays;
     }
-    void judge_failed(const TryRecorded& fact, bool counts_on, const Model& model, Verdict& verdict);
+    void judge_failed(const JobWritten& fact, bool counts_on, const Model& model, Verdict& verdict);
     void judge_requeued(std::vector<Look>& looks, Duration delay, Verdict& verdict) const;
 
     const engine::Tunables& tunables_;
@@ -115,23 +133,21 @@ void RetryDelays::on_lock(const LockGranted& granted, const Model& model) {
     known->second.looks.push_back({is_early ? std::optional(left) : std::nullopt, granted.event});
 }
 
-void RetryDelays::on_recorded(const TryRecorded& fact, const Model& model, Verdict& verdict) {
+void RetryDelays::on_recorded(const JobWritten& fact, const Model& model, Verdict& verdict) {
     const auto known = in_flight_.find({fact.node, fact.job});
     Look* look = known == in_flight_.end() || known->second.looks.empty() ? nullptr : &known->second.looks.back();
     // Without a delivery it is a job that a tick has found: when its replica has looked is not followed.
     const bool counts_on = look != nullptr ? fact.job->tries.hash_lost > look->event : fact.job->tries.hash_lost != 0;
-    if (fact.record.failed) judge_failed(fact, counts_on, model, verdict);
+    if (fact.change->failed) judge_failed(fact, counts_on, model, verdict);
     if (look == nullptr) return;
-    if (fact.record.next)
-        look->left = *fact.record.next - fact.record.at;
-    else if (fact.record.failed || fact.record.is_moved)
-        look->left.reset();
+    const auto delay = delay_of(fact);
+    if (delay || fact.change->failed || fact.change->has("state")) look->left = delay;
 }
 
-void RetryDelays::judge_failed(const TryRecorded& fact, bool counts_on, const Model& model, Verdict& verdict) {
+void RetryDelays::judge_failed(const JobWritten& fact, bool counts_on, const Model& model, Verdict& verdict) {
     verdict.exercised();
-    const FailedTry& failed = *fact.record.failed;
-    const auto& before = fact.record.failed_before;
+    const FailedTry& failed = *fact.change->failed;
+    const auto& before = fact.change->failed_before;
     const EventNumber because = before ? before->event : 0;
     verdict.require(failed.number < tunables_.max_scheduling_retries, because, "try number {} of {}", failed.number + 1,
                     tunables_.max_scheduling_retries);
@@ -142,8 +158,9 @@ void RetryDelays::judge_failed(const TryRecorded& fact, bool counts_on, const Mo
                         "try {} came {} ms after the one before, and {} ms is the least", failed.number + 1,
                         engine::to_millis(passed), engine::to_millis(least));
     }
-    if (!fact.record.next || counts_on) return;
-    const Duration delay = *fact.record.next - fact.record.at;
+    const auto delay_or_none = delay_of(fact);
+    if (!delay_or_none || counts_on) return;
+    const Duration delay = *delay_or_none;
     const Duration least = spec::shortest_delay(failed.number, tunables_);
     const Duration most = spec::longest_delay(failed.number, tunables_);
     verdict.require(delay + kSlackOfDelays >= least && delay <= most + kSlackOfDelays, 0,
@@ -194,8 +211,8 @@ void RetryDelays::at_rest(Verdict& verdict) const {
 
 void retry_bounds(Rules& rules, const engine::Tunables& tunables) {
     const auto tries = std::make_shared<RetryDelays>(tunables);
-    rules.add([tries, &tunables](const TryRecorded& fact, const Model& model, Verdict& verdict) {
-        is_delayed(fact, verdict);
+    rules.add([tries, &tunables](const JobWritten& fact, const Model& model, Verdict& verdict) {
+        has_a_delay(fact, verdict);
         has_the_delay_of_policy(fact, verdict, tunables);
         tries->on_recorded(fact, model, verdict);
     });

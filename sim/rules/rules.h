@@ -12,6 +12,7 @@ void cancel_told(Rules& rules, const engine::Tunables& tunables);
 void content_seen(Rules& rules, const engine::Tunables& tunables);
 void dead_letter_complete(Rules& rules, const engine::Tunables& tunables);
 void delay_timer_kept(Rules& rules, const engine::Tunables& tunables);
+void fail_modes(Rules& rules, const engine::Tunables& tunables);
 void fail_closed(Rules& rules, const engine::Tunables& tunables);
 void hearsay(Rules& rules, const engine::Tunables& tunables);
 void indexes_agree(Rules& rules, const engine::Tunables& tunables);

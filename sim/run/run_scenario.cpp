@@ -169,6 +169,7 @@ void Run::make_judges() {
     const auto& cluster = scenario_.cluster;
     judgement_.model().set_max_payload(cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
     oracles_ = make_oracles(*this, tunables_, cluster.pinned);
+    tunables_.pin_fail_modes(cluster.pinned.input_fail_mode, cluster.pinned.output_fail_mode);
     add_rules(judgement_, tunables_, cluster.documents.timeouts);
 }
 

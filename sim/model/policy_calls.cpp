@@ -1,33 +1,31 @@
-#include "sim/oracles/policy_calls.h"
+#include "sim/model/policy_calls.h"
 
 #include <algorithm>
 
 namespace lockstep::sim {
 
-void PolicyCalls::on_event(const fakes::Event& event, Time now) {
+void PolicyCalls::on_event(const fakes::Event& event, fakes::JobNumber job, Time now) {
     constexpr std::size_t kRemembered = 300;
-    if (event.kind != fakes::EventKind::kernel_check) return;
-    const std::pair call{event.node, std::string(event.job)};
+    const std::pair call{event.node, job};
     if (event.when == fakes::When::before) asked_[call] = now;
     if (event.when != fakes::When::answered) return;
     auto& ended = ended_[event.node];
     if (ended.size() == kRemembered) ended.pop_front();
-    ended.push_back({call.second, asked_[call], now, event.outcome == fakes::EventOutcome::applied});
+    ended.push_back({job, asked_[call], now, event.outcome == fakes::EventOutcome::applied});
     asked_.erase(call);
 }
 
-bool PolicyCalls::is_slow_alone(fakes::NodeId replica, std::string_view job) const {
+bool PolicyCalls::is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, engine::Duration may_take) const {
     const auto calls = ended_.find(replica);
     if (calls == ended_.end()) return false;
     const auto own = std::ranges::find(calls->second.rbegin(), calls->second.rend(), job, &Call::job);
-    if (own == calls->second.rend() || own->answered || own->ended - own->begun < tunables_.safety_timeout * 9 / 10)
-        return false;
+    if (own == calls->second.rend() || own->is_answered || own->ended - own->begun < may_take * 9 / 10) return false;
     std::size_t others = 0;
     std::size_t answered = 0;
     for (const Call& call : calls->second) {
         if (call.job == job || call.ended < own->begun || call.ended > own->ended) continue;
         ++others;
-        answered += call.answered ? 1 : 0;
+        answered += call.is_answered ? 1 : 0;
     }
     return others >= 10 && answered * 10 >= others * 9;
 }
