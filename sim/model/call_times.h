@@ -15,6 +15,10 @@ public:
     /// Of those that no fault and no other trouble has made long.
     [[nodiscard]] engine::Duration longest() const { return longest_; }
 
+    /// A call of this kind was made and is not answered.
+    [[nodiscard]] bool is_open(fakes::NodeId node, fakes::JobNumber job, StateReads::CallKind kind) const {
+        return begun_.contains(std::tuple{node, job, kind});
+    }
     void on_call(const fakes::Event& call, fakes::JobNumber job, StateReads::CallKind kind, Time now,
                  const Weather& weather) {
         const std::tuple key{call.node, job, kind};

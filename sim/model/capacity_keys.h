@@ -13,6 +13,10 @@ inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting"
 inline constexpr std::string_view kCapacityQueue = "lockstep:capacity:jobs:";
 /// A queue's tenants, by when each was served last.
 inline constexpr std::string_view kCapacityTurns = "lockstep:capacity:turns:";
+/// Whether others wait is read of these: of the queue where it stands, of all jobs where it was lost.
+[[nodiscard]] constexpr bool is_place_in_order(std::string_view key) {
+    return key == kCapacityWaiting || key.starts_with(kCapacityTurns);
+}
 /// The jobs that a worker has in flight, or that a slot is kept free for.
 inline constexpr std::string_view kWorkerSlots = "lockstep:capacity:slots:";
 inline constexpr std::string_view kCapacityTick = "lockstep:capacity:tick";

@@ -79,6 +79,19 @@ void Capacity::left(std::string_view key, std::string_view job, Time now) {
     queue->second.jobs.erase(job);
 }
 
+void Capacity::places_left(std::size_t count, Since now) {
+    constexpr engine::Duration kAsLongAsATry = std::chrono::minutes{10};
+    places_ -= std::min(count, places_);
+    left_.insert(left_.end(), count, now);
+    while (!left_.empty() && left_.front().at < now.at - kAsLongAsATry) left_.pop_front();
+}
+
+std::size_t Capacity::places_since(EventNumber event) const {
+    const auto left =
+        std::partition_point(left_.begin(), left_.end(), [event](const Since& one) { return one.event < event; });
+    return places_ + static_cast<std::size_t>(left_.end() - left);
+}
+
 void Capacity::queue_removed(std::string_view key) {
     if (const auto queue = queues_.find(key); queue != queues_.end()) queues_.erase(queue);
 }

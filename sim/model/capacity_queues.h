@@ -1,7 +1,9 @@
 // How much room workers have, and which jobs wait for some (engine/delivery-semantics.md, "Jobs that wait for capacity").
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -49,6 +51,13 @@ public:
     void left(std::string_view key, std::string_view job, Time now);
     void queue_removed(std::string_view key);
 
+    /// A job waits from now on, or a tenant in a queue: it has a place.
+    void place_taken() { ++places_; }
+    void places_left(std::size_t count, Since now);
+    void restore_places() { places_ = 0; }
+    /// Places that there were at some time from that event on, which is of the last minutes.
+    [[nodiscard]] std::size_t places_since(EventNumber event) const;
+
 private:
     Worker& at(WorkerNumber number) {
         if (number >= workers_.size()) workers_.resize(number + 1);
@@ -57,6 +66,8 @@ private:
 
     std::vector<Worker> workers_;  // by number
     std::map<std::string, Queue, std::less<>> queues_;
+    std::size_t places_ = 0;
+    std::deque<Since> left_;  // places, the oldest first
 };
 
 }  // namespace lockstep::sim

@@ -90,7 +90,25 @@ struct DispatchCommitted : Observed {};
 /// A replica commits to a worker for a job that it handles.
 struct WorkerChosen : Observed {
     WorkerNumber worker = 0;
-    Since since;  // it made the choice after that
+    Since since;                   // it made the choice after that
+    std::optional<Choice> choice;  // nothing: it does not hold the lock, and the rest says nothing
+    int number = 0;                // of the choices under the lock
+    EventNumber begun = 0;         // when it acquired that
+    EventNumber taken_back = 0;    // the last choice of this worker under the lock, which it has taken back; 0: none
+    bool is_kept_free = false;     // the worker keeps a slot free for the job, or did when the lock was acquired
+};
+
+/// A scheduler that holds the lock of a job records why it did not send the job out.
+struct NotSent : Observed {
+    std::string cause;
+    Choice choice;
+    bool was_refused = false;  // the store refused it a worker
+};
+
+/// A scheduler that holds the lock of a job publishes the job on its topic.
+struct SentOnTopic : Observed {
+    std::string subject;
+    Choice choice;
 };
 
 /// A dispatch leaves its replica for a worker.
@@ -490,6 +508,6 @@ using Fact =
                  ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
                  SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged, WaitingJobTried,
                  DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut, RequestStored,
-                 TenantNamed, PolicyAsked, OutputAsked, CompensationSent>;
+                 TenantNamed, PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic>;
 
 }  // namespace lockstep::sim

@@ -13,6 +13,7 @@
 
 #include "sim/model/calling_off.h"
 #include "sim/model/causes.h"
+#include "sim/model/choices.h"
 #include "sim/model/human_word.h"
 #include "sim/model/job_letter.h"
 #include "sim/model/job_limits.h"
@@ -77,12 +78,6 @@ struct Commit {
 struct RecordCall {
     fakes::NodeId replica;
     Time begun{};
-};
-
-/// A replica that may choose a worker for the job: it has the lock.
-struct Choosing {
-    fakes::NodeId replica;
-    Since since;  // when it took the lock, or policy answered it: it chooses a worker after that
 };
 
 /// A replica acquired the lock of the job, and has not released it: it may have run out.
@@ -184,6 +179,7 @@ struct Job {
     Dispatch dispatch;
     std::vector<Commit> commits;
     std::vector<Choosing> choosing;        // one of each replica at most
+    WorkerNumber kept_free = 0;            // this worker keeps a slot free for it, as its hash says; 0: none
     std::vector<RecordCall> record_calls;  // the first of each replica
     Sendings sendings;
     WorkerResults results;

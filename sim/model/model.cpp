@@ -82,6 +82,8 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
     actor_ = client;
     command_ = words;
     moved_ = nullptr;
+    if (Job* served = std::exchange(served_, nullptr)) served->kept_free = 0;
+    listed_ = {};
     // Where a script has its first key; that of a plain command is the word after its name.
     constexpr std::size_t kFirstKeyOfScript = 3;
     command_lock_ = words.size() > kFirstKeyOfScript ? tick_locks_.find(words[kFirstKeyOfScript]) : nullptr;
@@ -248,6 +250,9 @@ void Model::on_node_down(fakes::NodeId node) {
     down.start = {};
     down.serves = false;
     down.stop.reset();
+    down.handled.clear();
+    down.traffic = {};
+    down.full.clear();
 }
 
 }  // namespace lockstep::sim

@@ -93,11 +93,6 @@ public:
         const NameNumbers::Number number = job_names_.find(job);
         return number == 0 ? nullptr : &jobs_[number - 1];
     }
-    /// Empty for a job that Redis does not know.
-    [[nodiscard]] std::string_view recorded_state(std::string_view job) const {
-        const Job* known = find(job);
-        return known == nullptr ? std::string_view{} : to_string(known->state());
-    }
     [[nodiscard]] const ConfigDocuments& config_documents() const { return config_documents_; }
     /// How many tenants have, or had, a stored request.
     [[nodiscard]] std::size_t tenants_of_requests() const { return tenants_of_requests_.size(); }
@@ -122,6 +117,12 @@ public:
     }
     /// By worker; of a worker that the replica does not know, both events are 0.
     [[nodiscard]] std::span<const Liveness> workers_of(fakes::NodeId replica) const { return at(replica).now.workers; }
+    [[nodiscard]] const ReplicaTraffic& traffic_of(fakes::NodeId replica) const { return at(replica).traffic; }
+    /// When the store last refused the replica a job at this worker, or the replica heard so.
+    [[nodiscard]] Time found_full(fakes::NodeId replica, WorkerNumber worker) const {
+        const std::vector<Time>& full = at(replica).full;
+        return worker < full.size() ? full[worker] : kBeforeAll;
+    }
     [[nodiscard]] const SnapshotWriter& snapshot_writer(fakes::NodeId node) const { return at(node).writer(); }
     [[nodiscard]] const StoredSnapshot& snapshot() const { return snapshot_; }
     [[nodiscard]] const ReplicaStart& start_of(fakes::NodeId replica) const { return at(replica).start; }
@@ -309,7 +310,7 @@ private:
     void write_turns(std::string_view tenant_name, std::string_view field, std::string_view value);
     void unwrite_turns(std::string_view tenant_name, std::string_view field);
     void write_wait(Job& job, std::string_view field, const std::string* before, std::string_view after);
-    void remove_from_queues(std::string_view key, fakes::redis::Removal why);
+    void remove_from_queues(std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last);
     void note_list(std::string_view key, int jobs);
     void restore_queues(const fakes::redis::Keyspace& now);
 
@@ -412,7 +413,16 @@ private:
     void on_settled(const fakes::Event& event, Job& job);
     void on_node_down(fakes::NodeId node);
     [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
-    static void may_choose(Job& job, fakes::NodeId replica, Since since);
+    [[nodiscard]] static Choosing* choosing(Job& job, fakes::NodeId replica);
+    void may_choose(const fakes::Event& event, Job& job, Since since);
+    void choose_no_more(Job& job, fakes::NodeId replica, Since lost, bool knows);
+    [[nodiscard]] Choice choice_of(const Job& job, const Choosing& choosing) const;
+    void choose(fakes::NodeId replica, Job& job, std::string_view worker);
+    void take_choice_back(fakes::NodeId replica, Job& job, std::string_view worker);
+    void note_not_sent(fakes::NodeId replica, Job& job, std::string_view cause);
+    void follow_choice(const fakes::Event& call, Job& job);
+    void follow_traffic(const fakes::Event& event, Job& job, WorkerNumber worker);
+    void note_refused(fakes::NodeId replica, Job& job, WorkerNumber worker);
     [[nodiscard]] const Replica& at(fakes::NodeId node) const;
     Replica& replica(fakes::NodeId node);
     Liveness& liveness_of(fakes::NodeId replica, std::string_view worker);
@@ -436,8 +446,10 @@ private:
     std::vector<Fact> facts_;
     std::vector<Fact> delivering_;
     bool in_command_ = false;
-    fakes::NodeId actor_;     // of the last event or command
-    Job* delayed_ = nullptr;  // of the present command, as of the fact of that name
+    fakes::NodeId actor_;                         // of the last event or command
+    Job* delayed_ = nullptr;                      // of the present command, as of the fact of that name
+    Job* served_ = nullptr;                       // no worker keeps a slot free for it any more, by the present command
+    std::pair<WorkerNumber, const Job*> listed_;  // by the present command: the job in the list of the worker
     QueueStep step_;
     const Job* moved_ = nullptr;                 // whose state the present command has changed last
     std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell

@@ -118,7 +118,11 @@ void Model::write_record(fakes::NodeId client, Job& job, RecordField field, cons
     fact.before = text_or_nothing(before);
     fact.after = after;
     fact.is_new = before == nullptr;
-    if (field == RecordField::worker_id) fact.worker = worker_names_.number_of(after);
+    if (field == RecordField::worker_id) {
+        fact.worker = worker_names_.number_of(after);
+        if (is_scheduler(client) && !after.empty())
+            replica(client).traffic.ended(fact.worker, &job, {upcoming(), clock_.told_at()});
+    }
     fact.state = job.state();
     fact.dispatch = job.dispatch;
     fact.end = job.end;
@@ -158,15 +162,14 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         note_try(client, job_of_hash_key(key), field, before, after);
     } else if (field == "ls_next_attempt_at") {
         note_try(client, job_of_hash_key(key), field, before, after);
+    } else if (field == "ls_last_cause") {
+        if (!after.empty()) note_not_sent(client, job_of_hash_key(key), after);
+    } else if (field == "ls_handed") {
+        if (is_scheduler(client)) job_of_hash_key(key).kept_free = worker_names_.number_of(after);
     } else if (field == "ls_worker") {
         Job& job = job_of_hash_key(key);
         name_worker(job, worker_names_.number_of(after), upcoming());
-        if (const auto choosing = std::ranges::find(job.choosing, client, &Choosing::replica);
-            choosing != job.choosing.end()) {
-            WorkerChosen& fact = note(WorkerChosen{}, client, &job, clock_.present());
-            fact.worker = job.dispatch.worker;
-            fact.since = choosing->since;
-        }
+        choose(client, job, after);
         const auto known = std::ranges::find_if(
             job.commits, [client](const Commit& one) { return one.replica == client && !one.is_answered; });
         if (known == job.commits.end()) job.commits.push_back({.replica = client});
@@ -233,13 +236,17 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     flush_unless_in_command();
 }
 
-void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view) {
+void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view before) {
     if (const auto of = tenant_key(key); of && of->part == TenantPart::turns) return unwrite_turns(of->tenant, field);
     if (!key.starts_with(kJobHashPrefix)) return;
     if (field == "ls_waits_since") job_of_hash_key(key).slot.since = 0;
     if (field == "ls_waits_limit") job_of_hash_key(key).slot.limit.reset();
     if (field == "ls_next_attempt_at") job_of_hash_key(key).slot.has_delay = false;
-    if (field == "ls_worker") name_worker(job_of_hash_key(key), 0, upcoming());
+    if (field == "ls_worker") {
+        name_worker(job_of_hash_key(key), 0, upcoming());
+        take_choice_back(client, job_of_hash_key(key), before);
+    }
+    if (field == "ls_handed") served_ = &job_of_hash_key(key);
     if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
     if (field == "ls_next_attempt_at") job_of_hash_key(key).tries.next = {};
     if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
@@ -297,7 +304,10 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
     key_lives_.element_set(client, key);
     note_timeline(client, key, value);
     record_entry(client, key, value);
-    if (key.starts_with(kWorkerSlots)) note_list(key, 1);
+    if (key.starts_with(kWorkerSlots)) {
+        note_list(key, 1);
+        listed_ = {worker_names_.find(key.substr(kWorkerSlots.size())), &job(value)};
+    }
     flush_unless_in_command();
     cap::JobRequest recorded;
     if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
@@ -306,9 +316,12 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
     flush_unless_in_command();
 }
 
-void Model::list_removed(fakes::NodeId, std::string_view key, std::size_t index, std::string_view) {
+void Model::list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
     if (key.starts_with(kWorkerSlots)) {
         note_list(key, -1);
+        if (const WorkerNumber worker = worker_names_.find(key.substr(kWorkerSlots.size()));
+            worker != 0 && listed_ == std::pair<WorkerNumber, const Job*>(worker, known_job(value)))
+            note_refused(client, job(value), worker);
         return flush_unless_in_command();
     }
     if (index != 0 || !key.starts_with(kHistoryPrefix)) return;
@@ -364,7 +377,7 @@ void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Remov
     for (RecordChange& change : changes_)
         if (is_job_lock(key) && change.job->name == key.substr(kJobLockPrefix.size())) change.is_let_go = true;
     run_turns_.key_removed(key);
-    remove_from_queues(key, why);
+    remove_from_queues(key, why, last);
     if (key == kLeaderNote) leader_noted_ = false;
     if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, {upcoming(), clock_.told_at()});
     if (result_readers_.any())
@@ -457,7 +470,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     for (Job& job : jobs_)
         recount(job, [&] {
             job.in_hash = job.in_mirror = State::absent;
-            job.dispatch.worker = 0;
+            job.dispatch.worker = job.kept_free = 0;
             job.causes.request_stored = false;
             if (now.find(std::string(kJobHashPrefix) + std::string(job.name)) == nullptr) job.request.first_stored = 0;
         });
@@ -477,6 +490,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         restore_tries(kept, now, key);
         recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
         kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
+        if (const auto worker = hash_field(now, key, "ls_handed")) kept.kept_free = worker_names_.number_of(*worker);
     }
     for (Job& job : jobs_) {
         job.dispatch.out = is_out(job.state());

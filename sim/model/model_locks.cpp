@@ -34,7 +34,7 @@ void Model::on_lock(const Event& event, Time now) {
     if (event.key == kSnapshotLock) on_snapshot_lock(event, since);
     if (event.job.empty()) return;
     Job& job = job_of(event);
-    if (taken) may_choose(job, event.node, since);
+    if (taken) may_choose(event, job, since);
     if (taken && is_job_lock(event.key)) job.tries.is_taken_back = false;  // it is handled anew
     if (is_job_lock(event.key) && (taken || released)) {
         const fakes::NodeId replica = released ? event.peer : event.node;
@@ -43,7 +43,7 @@ void Model::on_lock(const Event& event, Time now) {
         if (taken) job.acquired.push_back({replica, token, clock_.present()});
     }
     if (taken && is_job_lock(event.key) && event.node.valid()) on_job_taken(event, job);
-    if (released) std::erase_if(job.choosing, [&event](const Choosing& one) { return one.replica == event.peer; });
+    if (released || expired) choose_no_more(job, event.peer, since, released);
     if (expired) {
         job.lock.ran_out_under = job.lock.holder;
         recount(job, [&] { job.lock.leave(since.event); });

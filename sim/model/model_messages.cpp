@@ -34,7 +34,10 @@ void Model::on_redis(const Event& event, Time now) {
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
     if (result_readers_.any()) on_result_list(event);
     lock_grants_.called(event, {clock_.present(), now});
-    if (!event.job.empty()) call_times_.on_call(event, job_of(event).number, kind_of(event), now, weather_);
+    if (!event.job.empty()) {
+        call_times_.on_call(event, job_of(event).number, kind_of(event), now, weather_);
+        follow_choice(event, job_of(event));
+    }
     if (event.when == When::applied && !event.job.empty() && delayed_ != nullptr) {
         note(Delayed{}, event.node, delayed_, clock_.present());
         set_waits_for_slot(*delayed_, !is_active(delayed_->state()));
@@ -96,6 +99,7 @@ void Model::on_publish(const Event& event, Time now) {
         if (!worker) return;
         Job& sent = job_of(event);
         sent.sendings.goes_on(event, {clock_.present(), now});
+        follow_traffic(event, sent, worker_names_.number_of(*worker));
         if (event.when == When::answered && event.outcome == EventOutcome::applied) sent.passage.stored_by = event.node;
         return;
     }
@@ -108,6 +112,7 @@ void Model::on_publish(const Event& event, Time now) {
     if (!worker && !event.subject.starts_with("job.")) return;
     Job& job = job_of(event);
     if (has_request && job.marks.any()) note_marks(event, job, job.marks.foreign_of(event.packet->job_request()));
+    follow_traffic(event, job, worker ? worker_names_.number_of(*worker) : 0);
     if (!worker) return;
     Sent& fact = note(Sent{}, event.node, &job, clock_.present());
     fact.worker = worker_names_.number_of(*worker);
@@ -152,6 +157,7 @@ void Model::on_policy(const Event& event, Time now) {
     policy_calls_.on_event(event, job.number, now);
     job.limits.asked = true;
     if (event.when == When::before) {
+        follow_choice(event, job);
         const auto question = std::make_shared<cap::PolicyCheckRequest>();
         if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
         if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(*question));
@@ -162,7 +168,7 @@ void Model::on_policy(const Event& event, Time now) {
     } else if (event.when == When::answered) {
         note_decision(event, job);
         job.policy.answered(event, {clock_.present(), now});
-        may_choose(job, event.node, {clock_.present(), now});
+        may_choose(event, job, {clock_.present(), now});
         if (event.outcome == EventOutcome::applied) return;
         ++job.causes.policy_unanswered;
         job.limits.answered({});

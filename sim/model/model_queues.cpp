@@ -71,6 +71,7 @@ void Model::enter_queue(fakes::NodeId client, std::string_view key, std::string_
         tenant(member).queue.is_listed = true;
         return;
     }
+    if (is_place_in_order(key) && before == nullptr) capacity_.place_taken();
     // From there on it waits for a worker, and for no slot of its tenant.
     if (key == kCapacityWaiting) {
         job(member).queued_for = QueuedFor::worker;
@@ -105,6 +106,7 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
         step().unlisted.push_back(&unlisted);
         return;
     }
+    if (is_place_in_order(key)) capacity_.places_left(1, {upcoming(), clock_.told_at()});
     if (key == kCapacityWaiting) return leave_queue(job(member));
     if (key.starts_with(kCapacityQueue)) return capacity_.left(key, member, clock_.told_at());
     const auto of = tenant_key(key);
@@ -149,8 +151,9 @@ void Model::write_wait(Job& job, std::string_view field, const std::string* befo
     }
 }
 
-void Model::remove_from_queues(std::string_view key, fakes::redis::Removal why) {
+void Model::remove_from_queues(std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last) {
     if (!key.starts_with(kOwnKeys)) return;
+    if (is_place_in_order(key)) capacity_.places_left(jobs_listed(last).size(), {clock_.present(), clock_.told_at()});
     // The last member of a set was removed before it; the rest is lost.
     const bool is_lost = why != fakes::redis::Removal::deleted;
     if (key == kQueuedTenants) {
@@ -186,7 +189,11 @@ void Model::note_list(std::string_view key, int jobs) {
 
 void Model::restore_queues(const fakes::redis::Keyspace& now) {
     std::vector<QueuedFor> queued_for(jobs_.size());  // by number - 1
+    capacity_.restore_places();
     for (const std::string_view key : now.keys()) {
+        if (is_place_in_order(key))
+            for (std::size_t places = jobs_listed(now.find(key)->value).size(); places > 0; --places)
+                capacity_.place_taken();
         if (!is_line(key)) continue;
         for (const std::string_view name : jobs_listed(now.find(key)->value)) {
             const NameNumbers::Number number = job_names_.find(name);

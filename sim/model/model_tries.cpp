@@ -31,6 +31,7 @@ void Model::note_try(fakes::NodeId client, Job& job, std::string_view field, con
 
 void Model::count_attempt(fakes::NodeId client, Job& job, std::int64_t before, std::int64_t after) {
     RecordChange* const change = is_written_by_scheduler(client) ? &change_of(job) : nullptr;
+    if (change != nullptr) change->is_recounted = before != after;
     // Those of a dispatch are written with its state.
     const bool is_moved = change != nullptr && change->has("state");
     if (is_moved || after != before + 1) return;

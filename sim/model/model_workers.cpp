@@ -139,14 +139,6 @@ void Model::count_try(fakes::NodeId client, Job& job) {
     if (took_it && moved_ != &job) note(TurnedAway{}, client, &job, clock_.present());
 }
 
-void Model::may_choose(Job& job, fakes::NodeId replica, Since since) {
-    const auto known = std::ranges::find(job.choosing, replica, &Choosing::replica);
-    if (known == job.choosing.end())
-        job.choosing.push_back({replica, since});
-    else
-        known->since = since;
-}
-
 const Replica& Model::at(fakes::NodeId node) const {
     static const Replica kUnknown;
     const auto place = static_cast<std::size_t>(node.value);

@@ -82,6 +82,8 @@ struct RecordChange {
     std::optional<std::string> letter_before;  // that it replaces
     bool is_let_go = false;                    // after that, its lock was released
     bool is_queued = false;                    // it waits for capacity from then on
+    bool is_recounted = false;                 // its attempts are others than before
+    bool is_chosen_again = false;              // a handler that chose a worker for it before chooses another
     std::optional<FailedTry> failed, failed_before;
     bool ends_scan = false;                // of its output
     std::optional<OutputScan> ended_scan;  // as it was; nothing: there was none, or it goes on

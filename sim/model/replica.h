@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/model/job.h"
+#include "sim/model/replica_traffic.h"
 #include "sim/model/weather.h"
 
 namespace lockstep::sim {
@@ -47,6 +48,9 @@ struct Replica {
     bool serves = false;  // it has announced itself since it came up
     std::optional<StopAsked> stop;
     Time redis_unanswered = kBeforeAll;  // when Redis last gave it no reply
+    std::vector<const Job*> handled;     // which have a Choosing of it that is held
+    ReplicaTraffic traffic;
+    std::vector<Time> full;  // by worker: when the store last refused it, or it heard so
 
     /// A process that has not taken the lock since its start has not written either: a write that takes effect is of its life before.
     [[nodiscard]] const SnapshotWriter& writer() const {

@@ -2,7 +2,6 @@
 
 #include "sim/oracles/calm_weather.h"
 #include "sim/oracles/circuit_rules.h"
-#include "sim/oracles/routing_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/rules/rules.h"
 
@@ -209,7 +208,7 @@ std::vector<Invariant> make_table() {
                    exactly(&T::safety_unavailable_delay), exactly(&T::worker_ttl)}},
         {.name = "routing_rules",
          .help = "a job goes to the least loaded worker, as heard, of those that its rules allow",
-         .make = by_tunables<RoutingRules>,
+         .rules = rules::routing_rules,
          .reads = {most(&T::max_dispatch_retries), exactly(&T::hydrated_worker_ttl), exactly(&T::overload_cpu),
                    exactly(&T::overload_gpu), exactly(&T::overload_utilization),
                    exactly(&T::routing_inflight_correction), exactly(&T::snapshot_lock_ttl), exactly(&T::worker_ttl)}},

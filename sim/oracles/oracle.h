@@ -74,19 +74,10 @@ protected:
         judge_.exercised();
     }
     [[nodiscard]] const Model& model() const { return judge_.model(); }
-    /// As every reader of Redis takes it, of a change as it is afterwards; empty for a job that Redis does not know.
-    [[nodiscard]] std::string recorded_state(std::string_view job) const {
-        return std::string(model().recorded_state(job));
-    }
     /// What Redis has lost of the job. Oracles excuse jobs of which it lost something, and no others.
     [[nodiscard]] Loss loss_of(std::string_view job) const {
         const Job* known = model().find(job);
         return known == nullptr ? Loss{} : known->lost;
-    }
-    /// It lost its hash or one of its places, while others of its records were kept: they may contradict each other from then on.
-    [[nodiscard]] bool is_torn(std::string_view job) const {
-        const Job* known = model().find(job);
-        return known != nullptr && known->is_torn;
     }
     /// A request as Redis stores it; null where it is none. Valid until the next one is read.
     [[nodiscard]] const cap::JobRequest* read_request(std::string_view json) const {

@@ -41,10 +41,6 @@ public:
                   const std::string* before, std::string_view after) {
         for (Change* told : all_told(oracle)) told->hash_set(client, key, field, before, after);
     }
-    void hash_removed(Change& oracle, fakes::NodeId client, std::string_view key, std::string_view field,
-                      std::string_view before) {
-        for (Change* told : all_told(oracle)) told->hash_removed(client, key, field, before);
-    }
     void key_removed(Change& oracle, fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
                      const fakes::redis::Value& last, std::int64_t expires_at) {
         for (Change* told : all_told(oracle)) told->key_removed(client, key, why, last, expires_at);

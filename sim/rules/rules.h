@@ -38,6 +38,7 @@ void result_from_its_worker(Rules& rules, const engine::Tunables& tunables);
 void result_heard(Rules& rules, const engine::Tunables& tunables);
 void result_kept(Rules& rules, const engine::Tunables& tunables);
 void retry_bounds(Rules& rules, const engine::Tunables& tunables);
+void routing_rules(Rules& rules, const engine::Tunables& tunables);
 void run_cancel_told(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void run_progress(Rules& rules, const engine::Tunables& tunables);

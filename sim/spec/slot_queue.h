@@ -10,6 +10,7 @@
 #include "engine/config/tunables.h"
 #include "sim/model/capacity_queues.h"
 #include "sim/model/job.h"
+#include "sim/spec/routing.h"
 
 namespace lockstep::sim::spec {
 
@@ -69,10 +70,7 @@ inline constexpr int kCallsOfAWakeUp = 3;
 }
 
 [[nodiscard]] inline bool may_serve(const Capacity::Worker& worker, const Capacity::Queue& queue) {
-    return queue.pools.contains(worker.pool) && std::ranges::all_of(queue.labels, [&worker](const auto& label) {
-               const auto carried = worker.labels.find(label.first);
-               return carried != worker.labels.end() && carried->second == label.second;
-           });
+    return queue.pools.contains(worker.pool) && carries(worker.labels, queue.labels);
 }
 
 }  // namespace lockstep::sim::spec

@@ -1,9 +1,8 @@
-#include "sim/oracles/documented_settings.h"
+#include "sim/model/settings_text.h"
 
 #include <gmock/gmock.h>
 
 #include "sim/model/heartbeat_bounds.h"
-#include "sim/model/settings_text.h"
 
 namespace lockstep::sim {
 namespace {
@@ -11,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using namespace std::chrono_literals;
 
-TEST(DocumentedSettings, LimitsAreReadUnderAllTheirNames) {
+TEST(SettingsText, LimitsAreReadUnderAllTheirNames) {
     const auto limits = read_time_limits(R"({
         "topics": {"a": {"timeout_seconds": 3, "dispatch_timeout": "1500ms", "max_retries": 2}},
         "Workflows": {"w": {"ChildTimeoutSeconds": 4, "run_timeout": "1m"}},
@@ -27,7 +26,7 @@ TEST(DocumentedSettings, LimitsAreReadUnderAllTheirNames) {
     EXPECT_EQ(meant.running, 60s);
 }
 
-TEST(DocumentedSettings, OneThatIsWrongSpoilsItsPart) {
+TEST(SettingsText, OneThatIsWrongSpoilsItsPart) {
     EXPECT_FALSE(read_time_limits(R"({"topics": {"a": {"timeout_seconds": -1}}})"));
     EXPECT_FALSE(read_time_limits(R"({"topics": {"a": {"nonsense": 1}}})"));
     const char* document = R"({"data": {"timeouts": {"topics": 7}, "scheduler": {"input_fail_mode": "open"}}})";
@@ -37,13 +36,22 @@ TEST(DocumentedSettings, OneThatIsWrongSpoilsItsPart) {
     EXPECT_FALSE(read_settings_text("[]"));
 }
 
-TEST(DocumentedSettings, WhatAPoolOffersHasNoCase) {
-    const auto settings = read_settings(
+TEST(SettingsText, ModesStandUnderFlatNamesAsWell) {
+    const auto settings =
+        read_settings_text(R"({"data": {"scheduler.input_fail_mode": "ajar", "scheduler.output_fail_mode": "ajar"}})");
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->opens_input_policy, false);
+    EXPECT_FALSE(settings->opens_output_policy);
+    EXPECT_TRUE(settings->says_output_mode);
+}
+
+TEST(SettingsText, WhatAPoolOffersHasNoCase) {
+    const auto settings = read_settings_text(
         R"({"data": {"pools": {"topics": {"t": "p"}, "pools": {"p": {"requires": [" GPU "], "status": "draining"}}}}})");
     ASSERT_TRUE(settings && settings->pools);
     EXPECT_THAT(settings->pools->topics.at("t"), ElementsAre("p"));
-    EXPECT_THAT(settings->pools->pools.at("p").requires_, ElementsAre("gpu"));
-    EXPECT_EQ(settings->pools->pools.at("p").status, engine::PoolStatus::draining);
+    EXPECT_THAT(settings->pools->pools.at("p").offers, ElementsAre("gpu"));
+    EXPECT_FALSE(settings->pools->pools.at("p").is_active);
 }
 
 TEST(HeartbeatSoundness, ANameIsOneToken) {
