@@ -25,6 +25,10 @@ inline constexpr std::string_view kCapacityTick = "lockstep:capacity:tick";
 [[nodiscard]] constexpr bool is_place_for_capacity(std::string_view key) {
     return key == kCapacityWaiting || key == "lockstep:capacity:woken";
 }
+/// The same, and where they hold a slot of their tenant or wait for one.
+[[nodiscard]] constexpr bool is_place_in_queue(std::string_view key) {
+    return key.starts_with("lockstep:tenant:") || is_place_for_capacity(key);
+}
 /// Whether the jobs that are listed there wait until they are woken, for a slot of their tenant or of a worker.
 [[nodiscard]] constexpr bool is_line(std::string_view key) { return is_tenants_line(key) || key == kCapacityWaiting; }
 

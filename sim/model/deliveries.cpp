@@ -6,6 +6,11 @@
 
 namespace lockstep::sim {
 
+std::optional<SchedulersMessage> schedulers_message(const fakes::Event& event) {
+    if (!event.name.starts_with(kSchedulersDurables)) return std::nullopt;
+    return SchedulersMessage{is_schedulers_results(event.name), event.sequence};
+}
+
 MessageLife Deliveries::life_of(const fakes::Event& event) const {
     const auto found = unusual_.find({streams_.find(event.stream), event.sequence});
     return found == unusual_.end() ? MessageLife{} : found->second;

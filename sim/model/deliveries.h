@@ -35,6 +35,14 @@ struct Unanswered {
     std::uint64_t bytes = 0;
 };
 
+/// A message of a durable of the schedulers, which are all of one stream.
+struct SchedulersMessage {
+    bool is_result = false;
+    std::uint64_t sequence = 0;
+    friend auto operator<=>(const SchedulersMessage&, const SchedulersMessage&) = default;
+};
+[[nodiscard]] std::optional<SchedulersMessage> schedulers_message(const fakes::Event& event);
+
 /// How a message of a stream has come.
 struct MessageLife {
     bool is_packet = true;        // as the stream holds it

@@ -23,6 +23,7 @@
 #include "sim/model/result_readers.h"
 #include "sim/model/run_turns.h"
 #include "sim/model/settings_text.h"
+#include "sim/model/shared_circuit.h"
 #include "sim/model/stored_snapshot.h"
 #include "sim/model/tick_locks.h"
 #include "sim/model/workflow_runs.h"
@@ -154,10 +155,55 @@ struct Delivered : Observed {
     bool has_request = false;
     bool is_submission = false;  // by the schedulers' durable
     bool is_flawed = false;      // it is to be dropped, and names a job
+    std::optional<SchedulersMessage> for_schedulers;
+    std::int64_t count = 0;       // of its deliveries, as the server has it
+    bool is_of_rollback = false;  // the submission of a compensation
 };
 
-/// A node has answered a delivery.
+/// A word by which a message comes again has reached its consumer.
+struct RequeueReached : Observed {
+    SchedulersMessage message;
+    engine::Duration delay{};
+};
+
+/// A replica got the answer to its question about a job, or none.
+struct PolicyAnswered : Observed {
+    bool is_answer = false;
+};
+
+/// A replica calls the circuit of input policy that all share, or has the reply.
+struct SharedCircuitCalled : Observed {
+    bool is_answered = false;
+    bool is_unknown = false;  // the server does not know the script: it is called once more
+    bool has_failed = false;
+};
+
+/// The failures that the shared circuit counts, or its trip, were written, or are gone.
+struct SharedCircuitChanged : Observed {
+    enum class Part : std::uint8_t { failures, trip, all };  // all: Redis was restored
+    Part part{};
+    SharedCircuit before, after;
+    std::optional<fakes::redis::Removal> removed;
+};
+
+/// A node was frozen or thawed, or went down.
+struct NodeChanged : Observed {
+    fakes::EventKind what{};
+};
+
+/// A connection of the node to a server broke.
+struct ConnectionBroken : Observed {
+    fakes::NodeId server;
+};
+
+/// A node that hears heartbeats has not heard this one, which NATS took long ago.
+struct HeartbeatMissed : Observed {
+    Since taken;
+};
+
+/// A node answers a delivery.
 struct DeliveryAnswered : Observed {
+    std::optional<SchedulersMessage> for_schedulers;
     bool has_request = false;
     std::optional<engine::Duration> requeued_for;
     const Unanswered* unanswered = nullptr;  // of the node, without that delivery
@@ -270,10 +316,14 @@ struct LockGranted : Observed {
     std::int64_t expires_at = 0;
 };
 
-/// A lock was released or expired that was to be released. `node`: the replica that has asked for that.
-struct LockFreed : Observed {
+/// A lock was released, or ran out.
+struct LockEnded : Observed {
     std::string_view key;
-    ReleaseAsked asked;
+    fakes::NodeId holder;  // invalid: not known
+    Since taken;
+    bool has_run_out = false;
+    bool is_lost = false;  // with data of Redis, likewise
+    ReleaseAsked asked;    // before
 };
 
 /// A node has gone down that was asked to stop, and that nothing else has disturbed since.
@@ -497,17 +547,17 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact =
-    std::variant<Delivered, DeliveryAnswered, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted,
-                 Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched,
-                 LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded,
-                 OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten,
-                 StepAskedForAnew, StepSubmitted, DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached,
-                 ReplicaStarted, FirstJobTaken, TurnedAway, StateDated, OperationAnswered, ResultSettled,
-                 SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished,
-                 ResultAcknowledged, ResultRead, LockGranted, LockFreed, Stopped, KeysWritten, Unlisted, JobWritten,
-                 SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged, WaitingJobTried,
-                 DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut, RequestStored,
-                 TenantNamed, PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic>;
+using Fact = std::variant<
+    Delivered, DeliveryAnswered, RequeueReached, ConnectionBroken, HeartbeatMissed, PolicyAnswered, SharedCircuitCalled,
+    SharedCircuitChanged, NodeChanged, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent,
+    DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived,
+    TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
+    SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted,
+    DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway,
+    StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer,
+    DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded, Stopped, KeysWritten,
+    Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
+    WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut, RequestStored,
+    TenantNamed, PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic>;
 
 }  // namespace lockstep::sim

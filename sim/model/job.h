@@ -199,6 +199,7 @@ struct Job {
     StoredRequest request;
     std::vector<GivenPointer> given;  // as they were sent and as they arrived, in the order of their texts
     CallingOff calling_off;
+    int occasions = 0;            // to ask policy: deliveries, delays, moves in queues and decisions of users
     EventNumber cancel_said = 0;  // a JobCancel about it was published, by anyone, last; 0: never
     StepJob step;
     bool input_unread = false;  // its hash says that it went on without its input

@@ -38,6 +38,13 @@ inline constexpr std::string_view kActiveOfTenantPrefix = "job:tenant:active:";
 /// The sender of compensations.
 inline constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
 
+/// That a text begins with; 0: none.
+[[nodiscard]] inline std::int64_t whole_number(std::string_view text) {
+    std::int64_t number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+}
+
 /// The job of a job:meta:<job> key.
 [[nodiscard]] inline std::optional<std::string_view> job_of_hash(std::string_view key) {
     if (!key.starts_with(kJobHashPrefix)) return std::nullopt;
@@ -127,6 +134,11 @@ inline constexpr std::string_view kJobLockPrefix = "cordum:scheduler:job:";
 /// The lock of a workflow run.
 inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
 [[nodiscard]] constexpr bool is_run_lock(std::string_view key) { return key.starts_with(kRunLockPrefix); }
+
+/// The lock of a rollback: of a run, or of a workflow whose runs cannot be told apart (redis-schema.md 5).
+[[nodiscard]] constexpr bool is_rollback_lock(std::string_view key) {
+    return key.starts_with("lockstep:saga:lock:") || (key.starts_with("saga:") && key.ends_with(":lock"));
+}
 
 /// The run whose document stands under a key; empty for a key of another kind.
 [[nodiscard]] constexpr std::string_view run_of_document_key(std::string_view key) {

@@ -50,8 +50,7 @@ const LockGrant* LockGrants::find(std::string_view key) const {
 LockGrants::Change LockGrants::changed(const fakes::Event& event, Since now) {
     LockGrant& lock = of(event.key);
     if (event.kind == EventKind::lock_released || event.kind == EventKind::lock_expired) {
-        lock.holder = {};
-        return {lock.key, std::exchange(lock.release, {})};
+        return {lock.key, std::exchange(lock.holder, {}), lock.taken, std::exchange(lock.release, {})};
     }
     if (event.kind == EventKind::lock_acquired) {
         lock.taken = now;
@@ -61,7 +60,7 @@ LockGrants::Change LockGrants::changed(const fakes::Event& event, Since now) {
     lock.changed = now.event;
     lock.token = event.name;
     lock.holder = event.node;
-    return {lock.key, {}};
+    return {.key = lock.key};
 }
 
 void LockGrants::called(const fakes::Event& event, Since now) {

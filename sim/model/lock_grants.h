@@ -48,7 +48,9 @@ class LockGrants {
 public:
     struct Change {
         std::string_view key;  // valid as long as this
-        ReleaseAsked asked;    // before it was released or expired
+        fakes::NodeId holder;  // before it, and so below
+        Since taken;
+        ReleaseAsked asked;
     };
     /// A lock was taken, renewed, released or expired.
     Change changed(const fakes::Event& event, Since now);

@@ -99,6 +99,8 @@ void Model::on_event(const Event& event, Time now) {
     follow_file_of_limits(event);
     outages_.on_event(event, now);
     if (page_) on_page();
+    for (const auto& [by, taken] : heartbeats_.missed(now))
+        note(HeartbeatMissed{}, by, nullptr, clock_.present()).taken = taken;
     if (event.when == When::before && !event.job.empty() && event.node.valid()) {
         Job& job = job_of(event);
         if (job.lock.ran_out_under == event.node) {
@@ -132,6 +134,8 @@ void Model::on_event(const Event& event, Time now) {
                 note(Arrived{.subject = std::string(event.subject), .message_id = std::string(event.message_id)},
                      event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
             on_sign_of_life(event, now);
+            if (event.subject == wire::kSubjectHeartbeat && !by_user(event.node))
+                heartbeats_.heard(event.node, event.payload, now);
             on_arrival(event, now);
             on_dispatch(event, now);
             on_cancel_heard(event);
@@ -140,6 +144,7 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::kernel_check: on_policy(event, now); break;
         case EventKind::output_check: on_output_question(event); break;
         case EventKind::stored:
+            if (event.subject == wire::kSubjectHeartbeat) heartbeats_.taken(event.payload, {clock_.present(), now});
             if (is_worker_subject(event.subject) && !event.job.empty()) job_of(event).passage.in_stream = true;
             if (is_worker_subject(event.subject) && !event.message_id.empty())
                 note(DispatchStored{.message_id = std::string(event.message_id), .sequence = event.sequence},
@@ -177,12 +182,16 @@ void Model::on_event(const Event& event, Time now) {
             disturb_stop(event.node);
             [[fallthrough]];
         case EventKind::resumed:
+            note(NodeChanged{}, event.node, nullptr, clock_.present()).what = event.kind;
             lose_reach(event.node);
             if (event.node.valid()) replica(event.node).is_paused = event.kind == EventKind::paused;
             if (event.node.valid()) replica(event.node).start.reads_snapshot = false;
             break;
         case EventKind::node_up: on_node_up(event.node, now); break;
-        case EventKind::node_down: on_node_down(event.node); [[fallthrough]];
+        case EventKind::node_down:
+            note(NodeChanged{}, event.node, nullptr, clock_.present()).what = event.kind;
+            on_node_down(event.node);
+            [[fallthrough]];
         case EventKind::connection_broken:
             disturbed_ = true;
             tick_locks_.connection_ended(event.node);
@@ -195,8 +204,7 @@ void Model::on_event(const Event& event, Time now) {
             }
             lose_workers_of(event.node);
             if (event.kind == EventKind::connection_broken) lose_workers_of(event.peer);
-            if (event.kind == EventKind::connection_broken && event.peer == Topology::kNats)
-                tick_calls_[event.node].bus_broken = now;
+            if (event.kind == EventKind::connection_broken) note_broken_connection(event, now);
             break;
         case EventKind::fault: on_fault(event, now); break;
         default: break;
@@ -223,10 +231,20 @@ void Model::on_fault(const Event& event, Time now) {
     }
 }
 
+void Model::note_broken_connection(const Event& event, Time now) {
+    if (event.peer == Topology::kNats) tick_calls_[event.node].bus_broken = now;
+    const auto is_asked = [](fakes::NodeId node) { return node == Topology::kRedis || node == Topology::kNats; };
+    const fakes::NodeId client = is_asked(event.node) ? event.peer : event.node;
+    const fakes::NodeId server = is_asked(event.node) ? event.node : event.peer;
+    if (is_asked(server) && !is_asked(client) && client.valid())
+        note(ConnectionBroken{}, client, nullptr, clock_.present()).server = server;
+}
+
 void Model::on_node_down(fakes::NodeId node) {
     if (node.valid()) note_stopped(node);
     std::erase_if(shown_, [node](const auto& entry) { return entry.first.first == node; });
     deliveries_.node_down(node);
+    heartbeats_.node_down(node);
     lock_grants_.node_down(node);
     result_readers_.node_down(node);
     for (Job& job : jobs_) {

@@ -25,6 +25,7 @@
 #include "sim/model/config_documents.h"
 #include "sim/model/deliveries.h"
 #include "sim/model/facts.h"
+#include "sim/model/heartbeats_heard.h"
 #include "sim/model/key_lives.h"
 #include "sim/model/lock_grants.h"
 #include "sim/model/names.h"
@@ -321,6 +322,9 @@ private:
     void no_limits_owed();
     void follow_file_of_limits(const fakes::Event& event);
     void on_redis(const fakes::Event& event, Time now);
+    void on_circuit_call(const fakes::Event& event);
+    void change_circuit(fakes::NodeId client, SharedCircuitChanged::Part part, const SharedCircuit& after,
+                        std::optional<fakes::redis::Removal> removed = {});
     void on_reply(const fakes::Event& event, Time now);
     void on_fault(const fakes::Event& event, Time now);
     void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
@@ -412,6 +416,7 @@ private:
     void on_result(const fakes::Event& event, Time now);
     void on_settled(const fakes::Event& event, Job& job);
     void on_node_down(fakes::NodeId node);
+    void note_broken_connection(const fakes::Event& event, Time now);
     [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
     [[nodiscard]] static Choosing* choosing(Job& job, fakes::NodeId replica);
     void may_choose(const fakes::Event& event, Job& job, Since since);
@@ -507,7 +512,9 @@ private:
     int most_jobs_out_ = 0;
     int jobs_waiting_ = 0;
     Outages outages_;
+    HeartbeatsHeard heartbeats_;
     PolicyCalls policy_calls_;
+    SharedCircuit circuit_;
     std::vector<Announced> announced_;           // by worker
     std::map<std::uint64_t, Job*> submissions_;  // delivered and not settled, by sequence
     std::set<WorkerResults::Sequence> unsettled_results_;

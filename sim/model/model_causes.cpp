@@ -27,6 +27,7 @@ void Model::on_operation(const Event& event) {
     Operation& operation = job.causes.of(what);
     operation.called = true;
     operation.open = event.when == When::before;
+    if (event.kind == EventKind::approve && operation.open) ++job.occasions;
     if (operation.open) return;
     operation.accepted |= event.flag;
     OperationAnswered& fact = note(OperationAnswered{}, event.node, &job, clock_.present());

@@ -1,6 +1,5 @@
 // What the model makes of changes of the keyspace.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "engine/wire/json.h"
@@ -28,12 +27,6 @@ bool is_saga_stack(std::string_view key) {
 
 /// In the reason of a TIMEOUT that waited for a result.
 constexpr std::string_view kUnheard = "has not been heard";
-
-RedisTime redis_time(std::string_view micros) {
-    RedisTime::rep value = 0;
-    std::from_chars(micros.data(), micros.data() + micros.size(), value);
-    return RedisTime(value);
-}
 
 fakes::NodeId scheduler_or_none(fakes::NodeId client) { return is_scheduler(client) ? client : fakes::NodeId{}; }
 
@@ -104,7 +97,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
 }
 
 void Model::date(fakes::NodeId client, Job& job, std::string_view micros) {
-    job.stays.now.since = redis_time(micros);
+    job.stays.now.since = RedisTime{whole_number(micros)};
     if (std::exchange(job.stays.is_dated, true)) return;
     StateDated& fact = note(StateDated{}, client, &job, clock_.present());
     fact.stays = job.stays;
@@ -161,6 +154,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         enter(client, job_of_hash_key(key), after);
         note_try(client, job_of_hash_key(key), field, before, after);
     } else if (field == "ls_next_attempt_at") {
+        ++job_of_hash_key(key).occasions;
         note_try(client, job_of_hash_key(key), field, before, after);
     } else if (field == "ls_last_cause") {
         if (!after.empty()) note_not_sent(client, job_of_hash_key(key), after);
@@ -220,11 +214,9 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "ls_input_unread") {
         if (after == "1") job_of_hash_key(key).input_unread = true;
     } else if (field == "ls_input_misses") {
-        InputMissed& fact = note(InputMissed{}, client, &job_of_hash_key(key), clock_.present());
-        std::from_chars(after.data(), after.data() + after.size(), fact.misses);
+        note(InputMissed{}, client, &job_of_hash_key(key), clock_.present()).misses = whole_number(after);
     } else if (field == "ls_result_first") {
-        WorkerResults::Sequence sequence = 0;  // '<sequence> <micros>'
-        std::from_chars(after.data(), after.data() + after.size(), sequence);
+        const auto sequence = static_cast<WorkerResults::Sequence>(whole_number(after));  // '<sequence> <micros>'
         job_of_hash_key(key).results.noted(sequence, {upcoming(), clock_.told_at()});
     } else {
         const auto* const name = std::ranges::find(kRecordFieldNames, field);
@@ -285,6 +277,9 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (key.starts_with(kConfigPrefix)) config_documents_.set(key, after, {upcoming(), clock_.told_at()});
     if (is_job_lock(key)) lock_grants_.lives_for(key, expires_at - redis_ms_);
     if (key == kWorkerSnapshot) on_snapshot_written(client, after, expires_at);
+    using Part = SharedCircuitChanged::Part;
+    if (key == kSharedFailures) change_circuit(client, Part::failures, {whole_number(after), circuit_.has_trip});
+    if (key == kSharedTrip) change_circuit(client, Part::trip, {circuit_.failures, true});
     if (key == kSettingsKey) write_settings(client, after);
     const auto name = job_of_state_key(key);
     if (!name) return;
@@ -331,6 +326,7 @@ void Model::list_removed(fakes::NodeId client, std::string_view key, std::size_t
 
 void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
     leave_queues(client, key, member, before);
+    if (is_place_in_queue(key)) ++job(member).occasions;
     const State index = state_of_index(key);
     if (index == State::absent) return;
     Job& unlisted = job(member);
@@ -356,6 +352,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         waiting.passage.queued = true;
     }
     if (key == kCapacityWaiting && is_written_by_scheduler(client)) change_of(job(member)).is_queued = true;
+    if (is_place_in_queue(key)) ++job(member).occasions;
     if (key == kScansDue) job(member).scans.scan.list(scheduler_or_none(client), clock_.told_at());
     enter_queue(client, key, member, before, after);
     if (const std::string_view name = tenant_of_slots(key); !name.empty())
@@ -371,14 +368,27 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
     deadline = deadline == RedisTime{} ? said : std::min(deadline, said);
 }
 
-void Model::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last,
-                        std::int64_t) {
+void Model::change_circuit(fakes::NodeId client, SharedCircuitChanged::Part part, const SharedCircuit& after,
+                           std::optional<fakes::redis::Removal> removed) {
+    SharedCircuitChanged& fact = note(SharedCircuitChanged{}, client, nullptr, upcoming());
+    fact.part = part;
+    fact.before = std::exchange(circuit_, after);
+    fact.after = after;
+    fact.removed = removed;
+    flush_unless_in_command();
+}
+
+void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis::Removal why,
+                        const fakes::redis::Value& last, std::int64_t) {
     key_lives_.removed(key);
     for (RecordChange& change : changes_)
         if (is_job_lock(key) && change.job->name == key.substr(kJobLockPrefix.size())) change.is_let_go = true;
     run_turns_.key_removed(key);
     remove_from_queues(key, why, last);
     if (key == kLeaderNote) leader_noted_ = false;
+    if (key == kSharedFailures)
+        change_circuit(client, SharedCircuitChanged::Part::failures, {0, circuit_.has_trip}, why);
+    if (key == kSharedTrip) change_circuit(client, SharedCircuitChanged::Part::trip, {circuit_.failures, false}, why);
     if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, {upcoming(), clock_.told_at()});
     if (result_readers_.any())
         if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
@@ -486,7 +496,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         if (!name) continue;
         Job& kept = job(*name);
         const auto state = hash_field(now, key, "state");
-        kept.stays.now.since = redis_time(hash_field(now, key, "updated_at").value_or(""));
+        kept.stays.now.since = RedisTime{whole_number(hash_field(now, key, "updated_at").value_or(""))};
         restore_tries(kept, now, key);
         recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
         kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
@@ -517,6 +527,10 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     restore_listings(now);
     restore_queues(now);
     settings_.restored(now);
+    const auto* failures = now.find(kSharedFailures);
+    const auto* count = failures == nullptr ? nullptr : std::get_if<std::string>(&failures->value);
+    change_circuit({}, SharedCircuitChanged::Part::all,
+                   {count == nullptr ? 0 : whole_number(*count), now.find(kSharedTrip) != nullptr});
     no_limits_owed();
     for (Job& job : jobs_) job.limits.is_unsure = true;
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/messages.h"
@@ -114,9 +113,7 @@ void Model::on_letter_told(const Event& event) {
 
 /// The number of messages comes first in its text.
 void Model::on_sum_told(const Event& event, const std::string& name) {
-    std::uint64_t count = 0;
-    const std::string& text = event.packet->job_result().error_message();
-    std::from_chars(text.data(), text.data() + text.size(), count);
+    const auto count = static_cast<std::uint64_t>(whole_number(event.packet->job_result().error_message()));
     letter_sums_.published += count;
     const Time now = clock_.told_at();
     if (!weather_.clear_for(event.node, now - LetterSums::kDisturbedFor)) letter_sums_.may_repeat += count;

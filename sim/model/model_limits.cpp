@@ -1,5 +1,4 @@
 // What the model makes of what limits jobs: requests, answers of policy, and documents of settings.
-#include <charconv>
 #include <utility>
 
 #include "engine/wire/messages.h"
@@ -16,16 +15,6 @@ using fakes::EventKind;
 using fakes::EventOutcome;
 using fakes::When;
 namespace wire = engine::wire;
-
-namespace {
-
-std::int64_t integer_of(std::string_view text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
-
-}  // namespace
 
 PolicyLimits limits_in(const cap::PolicyCheckResponse& response) {
     const auto& constraints = response.constraints();
@@ -63,11 +52,11 @@ void Model::write_limit(fakes::NodeId client, std::string_view key, std::string_
     const bool by_scheduler = is_scheduler(client);
     Job& job = job_of_hash_key(key);
     if (field == "deadline_unix") {
-        const std::int64_t before = std::exchange(job.limits.deadline, integer_of(after));
+        const std::int64_t before = std::exchange(job.limits.deadline, whole_number(after));
         job.limits.deadline_by_others |= !by_scheduler;
         if (by_scheduler) note(DeadlineWritten{}, client, &job, clock_.present()).before = before;
     } else if (by_scheduler && field == "ls_dispatches") {
-        job.limits.dispatches = integer_of(after);
+        job.limits.dispatches = whole_number(after);
         note(DispatchCounted{}, client, &job, clock_.present());
     } else if (by_scheduler && field == "safety_decision") {
         job.limits.is_unanswered = after == "UNAVAILABLE";

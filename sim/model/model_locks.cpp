@@ -87,16 +87,20 @@ void Model::on_lock_touched(const Event& event) {
 void Model::follow_grant(const Event& event, Since now) {
     if (event.key.empty()) return;  // only tests leave it out
     const Job* job = event.job.empty() ? nullptr : &job_of(event);
-    const auto [key, asked] = lock_grants_.changed(event, now);
-    if (asked.by.valid()) {
-        LockFreed& fact = note(LockFreed{}, asked.by, job, clock_.present());
-        fact.key = key;
-        fact.asked = asked;
-    } else if (event.kind == EventKind::lock_acquired || event.kind == EventKind::lock_renewed) {
+    const auto [key, holder, taken, asked] = lock_grants_.changed(event, now);
+    if (event.kind == EventKind::lock_acquired || event.kind == EventKind::lock_renewed) {
         LockGranted& fact = note(LockGranted{}, event.node, job, clock_.present());
         fact.key = key;
         fact.expires_at = event.number;
         fact.is_renewed = event.kind == EventKind::lock_renewed;
+    } else {
+        LockEnded& fact = note(LockEnded{}, holder, job, clock_.present());
+        fact.key = key;
+        fact.holder = holder;
+        fact.taken = taken;
+        fact.has_run_out = event.kind == EventKind::lock_expired;
+        fact.is_lost = event.flag;
+        fact.asked = asked;
     }
 }
 

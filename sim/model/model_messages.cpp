@@ -28,7 +28,17 @@ bool is_plain_state_read(const Event& event) {
 
 }  // namespace
 
+void Model::on_circuit_call(const Event& event) {
+    if (event.when == When::applied) return;
+    SharedCircuitCalled& fact = note(SharedCircuitCalled{}, event.node, nullptr, clock_.present());
+    fact.is_answered = event.when == When::answered;
+    fact.is_unknown = event.payload.starts_with("-NOSCRIPT");
+    fact.has_failed = (event.payload.starts_with('-') && !fact.is_unknown) ||
+                      event.outcome == EventOutcome::not_applied || event.outcome == EventOutcome::unknown;
+}
+
 void Model::on_redis(const Event& event, Time now) {
+    if (event.key == kSharedFailures) on_circuit_call(event);
     if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
     if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
@@ -167,6 +177,7 @@ void Model::on_policy(const Event& event, Time now) {
         fact.question = question;
     } else if (event.when == When::answered) {
         note_decision(event, job);
+        note(PolicyAnswered{}, event.node, &job, clock_.present()).is_answer = event.outcome == EventOutcome::applied;
         job.policy.answered(event, {clock_.present(), now});
         may_choose(event, job, {clock_.present(), now});
         if (event.outcome == EventOutcome::applied) return;
@@ -282,6 +293,10 @@ void Model::on_delivery(const Event& event) {
     fact.is_packet = event.packet != nullptr;
     fact.has_request = event.packet != nullptr && event.packet->has_job_request();
     fact.is_submission = event.name == kSchedulersSubmissions;
+    fact.for_schedulers = schedulers_message(event);
+    fact.count = event.number;
+    fact.is_of_rollback = event.packet != nullptr && event.packet->sender_id() == kSagaSender;
+    if (fact.is_submission && !event.job.empty()) ++job_of(event).occasions;
     fact.is_flawed = is_flawed;
 }
 
@@ -293,8 +308,15 @@ void Model::on_answer(const Event& event) {
         fact.unanswered = &deliveries_.of(event.node);
         fact.delivery = delivery;
         fact.is_ack = event.kind == EventKind::ack;
+        fact.for_schedulers = schedulers_message(event);
         fact.has_request = event.packet != nullptr && event.packet->has_job_request();
         if (event.kind == EventKind::nak) fact.requeued_for = engine::Duration{event.number};
+    } else if (event.when == When::applied && event.kind == EventKind::nak) {
+        const auto message = schedulers_message(event);
+        if (!message || event.outcome != EventOutcome::applied) return;
+        RequeueReached& fact = note(RequeueReached{}, event.node, about, clock_.present());
+        fact.message = *message;
+        fact.delay = engine::Duration{event.number};
     } else if (event.when == When::applied && event.kind == EventKind::term) {
         Terminated& fact = note(Terminated{}, event.node, about, clock_.present());
         fact.message = deliveries_.life_of(event);

@@ -1,6 +1,5 @@
 // What the model makes of queues: those of tenants for their slots, and those for room at workers.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "sim/model/capacity_keys.h"
@@ -13,12 +12,6 @@ namespace lockstep::sim {
 namespace {
 
 constexpr std::string_view kOwnKeys = "lockstep:";
-
-std::int64_t number_in(std::string_view text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
 
 bool is_limit(std::string_view field_of_turns) { return field_of_turns != "look" && field_of_turns != "asked_at"; }
 
@@ -128,21 +121,21 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
 }
 
 void Model::write_turns(std::string_view tenant_name, std::string_view field, std::string_view value) {
-    if (is_limit(field)) tenant(tenant_name).queue.limits.insert_or_assign(number_in(field), number_in(value));
+    if (is_limit(field)) tenant(tenant_name).queue.limits.insert_or_assign(whole_number(field), whole_number(value));
 }
 
 void Model::unwrite_turns(std::string_view tenant_name, std::string_view field) {
-    if (is_limit(field)) tenant(tenant_name).queue.limits.erase(number_in(field));
+    if (is_limit(field)) tenant(tenant_name).queue.limits.erase(whole_number(field));
 }
 
 /// A field of the hash of a job that says how it waits for a slot, or is tried again.
 void Model::write_wait(Job& job, std::string_view field, const std::string* before, std::string_view after) {
     if (field == "ls_waits_since") {
-        job.slot.since = number_in(after);
+        job.slot.since = whole_number(after);
         if (before == nullptr || before->empty() || *before == after) return;
-        step().redated.push_back({&job, number_in(*before)});
+        step().redated.push_back({&job, whole_number(*before)});
     } else if (field == "ls_waits_limit") {
-        job.slot.limit = number_in(after);
+        job.slot.limit = whole_number(after);
         step().limited.push_back(&job);
     } else {
         job.slot.has_delay = true;
@@ -213,7 +206,7 @@ void Model::restore_queues(const fakes::redis::Keyspace& now) {
         const std::string key = std::string(kJobHashPrefix) + std::string(job.name);
         const auto number = [&](std::string_view field) {
             const auto text = hash_field(now, key, field);
-            return text ? std::optional(number_in(*text)) : std::nullopt;
+            return text ? std::optional(whole_number(*text)) : std::nullopt;
         };
         recount(job, [&] {
             job.slot.waits = false;

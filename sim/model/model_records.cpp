@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "engine/wire/messages.h"
@@ -67,8 +66,8 @@ void Model::record_field(fakes::NodeId client, std::string_view key, std::string
     RecordSources& sources = job_of_hash_key(key).sources;
     if (field == "state" && before == nullptr) sources.letter.reset();
     if (field == "topic") note_topic_of(sources, after);
-    if (field == "attempts") std::from_chars(after.data(), after.data() + after.size(), sources.attempts);
-    if (field == "ls_dispatches") std::from_chars(after.data(), after.data() + after.size(), sources.dispatches);
+    if (field == "attempts") sources.attempts = whole_number(after);
+    if (field == "ls_dispatches") sources.dispatches = whole_number(after);
     if (!is_written_by_scheduler(client)) return;
     RecordChange& change = change_of(job_of_hash_key(key));
     if (field == "state" && !change.from) change.from = before == nullptr ? State::absent : state_of(*before);
@@ -192,8 +191,7 @@ void Model::restore_records(const fakes::redis::Keyspace& now) {
     changes_.clear();
     for (Job& job : jobs_) {
         const std::string key = fmt::format("{}{}", kJobHashPrefix, job.name);
-        const std::string attempts = hash_field(now, key, "attempts").value_or("0");
-        std::from_chars(attempts.data(), attempts.data() + attempts.size(), job.sources.attempts);
+        job.sources.attempts = whole_number(hash_field(now, key, "attempts").value_or(""));
         job.sources.letter.reset();
     }
 }

@@ -1,21 +1,10 @@
 // What the model knows of tries and their delays.
-#include <charconv>
 #include <utility>
 
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
 
 namespace lockstep::sim {
-
-namespace {
-
-std::int64_t whole_number(std::string_view text) {
-    std::int64_t number = 0;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-    return number;
-}
-
-}  // namespace
 
 void Model::note_try(fakes::NodeId client, Job& job, std::string_view field, const std::string* before,
                      std::string_view after) {

@@ -55,7 +55,9 @@ void Model::on_snapshot_written(fakes::NodeId client, std::string_view text, std
 void Model::on_announced(const Event& event, Time now) {
     const WorkerNumber worker = worker_names_.number_of(event.name);
     if (worker >= announced_.size()) announced_.resize(worker + 1);
-    if (!announced_[worker].node.valid()) announced_[worker] = {event.node, now};
+    Announced& known = announced_[worker];
+    if (!known.node.valid()) known = {event.node, now, now, now};
+    known.before = std::exchange(known.last, now);
 }
 
 void Model::lose_workers_of(fakes::NodeId node) {

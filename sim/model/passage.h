@@ -30,6 +30,7 @@ struct Passage {
 struct Announced {
     fakes::NodeId node;  // invalid: none
     Time since{};
+    Time last{}, before{};  // the last two times
 };
 
 }  // namespace lockstep::sim

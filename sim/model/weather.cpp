@@ -25,9 +25,16 @@ NodeId server_of(std::string_view fault) {
     return {};
 }
 
+bool is_mishap(const fakes::Event& event) {
+    if (!fakes::is_call(event.kind)) return event.kind != EventKind::heartbeat;
+    return event.when == fakes::When::answered &&
+           (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-'));
+}
+
 }  // namespace
 
 void Weather::on_event(const fakes::Event& event, Time now) {
+    if (is_mishap(event)) ++mishaps_;
     switch (event.kind) {
         case EventKind::redis:
             if (is_tick_lock(event.key)) at(event.node).ticks = true;

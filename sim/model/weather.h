@@ -35,6 +35,7 @@ public:
                                                                    fakes::EventKind::resumed,
                                                                    fakes::EventKind::slow_consumer,
                                                                    fakes::EventKind::connection_broken,
+                                                                   fakes::EventKind::lock_expired,
                                                                    fakes::EventKind::heartbeat};
     void on_event(const fakes::Event& event, Time now) override;
 
@@ -56,6 +57,8 @@ public:
     [[nodiscard]] Time settled_since() const { return settled_; }
     /// When a fault last began or ended, a node went down, or data was lost; nothing: never. Nodes that start are no trouble.
     [[nodiscard]] std::optional<Time> last_trouble() const { return last_trouble_; }
+    /// How often anything went wrong that may cost a try of some job.
+    [[nodiscard]] int mishaps() const { return mishaps_; }
     /// Redis has lost data, or another thing has gone wrong.
     void trouble(Time now) {
         settled_ = now;
@@ -89,6 +92,7 @@ private:
     Time settled_{};
     std::optional<Time> last_trouble_;
     int faults_ = 0;
+    int mishaps_ = 0;
     Time disturbed_{};  // anything, last
     int lasting_ = 0;   // faults of any kind that have begun and not ended
 };

@@ -1,7 +1,5 @@
 #include "sim/oracles/invariants.h"
 
-#include "sim/oracles/calm_weather.h"
-#include "sim/oracles/circuit_rules.h"
 #include "sim/oracles/saga_exact.h"
 #include "sim/rules/rules.h"
 
@@ -94,7 +92,7 @@ std::vector<Invariant> make_table() {
          .rules = rules::run_cancel_told},
         {.name = "circuit_rules",
          .help = "no kernel call while the circuit is open, few probes half-open, closed after successes",
-         .make = by_tunables<CircuitRules>,
+         .rules = rules::circuit_rules,
          .reads = {most(&T::circuit_half_open_max), most(&T::safety_timeout), most(&T::store_op_timeout),
                    least(&T::circuit_open_for), exactly(&T::circuit_close_after), exactly(&T::circuit_fail_budget)}},
         {.name = "retry_bounds",
@@ -201,7 +199,7 @@ std::vector<Invariant> make_table() {
          .reads = {most(&T::store_op_timeout), least(&T::cancel_on_timeout)}},
         {.name = "calm_weather",
          .help = "without a disturbance nothing is delivered, locked, tried or done twice",
-         .make = by_tunables<CalmWeather>,
+         .rules = rules::calm_weather,
          .reads = {most(&T::store_op_timeout), least(&T::pending_age), exactly(&T::retry_delay_busy),
                    exactly(&T::retry_delay_no_workers), exactly(&T::retry_delay_publish),
                    exactly(&T::retry_delay_store), exactly(&T::safety_throttle_delay),

@@ -27,10 +27,6 @@ constexpr std::string_view kInFlightMarks = "cordum:bus:inflight:";
 /// second, and one try may wait for its reply.
 constexpr Duration kReleaseMax = std::chrono::seconds{10};
 
-constexpr bool is_of_rollback(std::string_view lock) {
-    return lock.starts_with("lockstep:saga:lock:") || (lock.starts_with("saga:") && lock.ends_with(":lock"));
-}
-
 const Job* job_of_lock(const Model& model, std::string_view lock) {
     return is_job_lock(lock) ? model.find(lock.substr(kJobLockPrefix.size())) : nullptr;
 }
@@ -40,13 +36,14 @@ void has_an_end(const LockGranted& lock, const Model&, Verdict& verdict) {
 }
 
 /// Nothing kept its replica from releasing it.
-bool could_be_released(const LockFreed& lock, const Model& model, Time since) {
-    if (lock.at - model.redis_unanswered(lock.node) <= kReleaseMax || lock.at - since <= kReleaseMax) return false;
+bool could_be_released(const LockEnded& lock, const Model& model, Time since) {
+    if (lock.at - model.redis_unanswered(lock.asked.by) <= kReleaseMax || lock.at - since <= kReleaseMax) return false;
     const Weather& weather = model.weather();
-    return lock.asked.is_unconfirmed ? weather.clear_for(lock.node, lock.at - kReleaseMax) : !weather.has_fault();
+    return lock.asked.is_unconfirmed ? weather.clear_for(lock.asked.by, lock.at - kReleaseMax) : !weather.has_fault();
 }
 
-void is_released_soon(const LockFreed& lock, const Model& model, Verdict& verdict) {
+void is_released_soon(const LockEnded& lock, const Model& model, Verdict& verdict) {
+    if (!lock.asked.by.valid()) return;
     const Time asked = lock.asked.since.at;
     const Time could_be = std::max(asked, model.weather().settled_since());
     verdict.require(
@@ -85,7 +82,7 @@ void is_not_held(const AllAtRest& end, const LockGrant& lock, const Model& model
     verdict.require(!is_run_lock(lock.key) || held < with_drift(tunables.run_lock_ttl), lock.changed, kStillHeld,
                     lock.key);
     // A clock that was set back prolongs what it counts down.
-    verdict.require(!is_of_rollback(lock.key) || model.clocks_were_set() || held <= with_drift(longest_rollback),
+    verdict.require(!is_rollback_lock(lock.key) || model.clocks_were_set() || held <= with_drift(longest_rollback),
                     lock.changed, "{} was taken {} ms ago, and is still held", lock.key, to_millis(held));
 }
 

@@ -14,7 +14,6 @@
 // (C-11), a scheduler that stops. What a replica makes of a job whose hash was evicted after it had looked is not held to the number of
 // its try: it goes on from what it had read, and Redis counts anew.
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,9 +43,7 @@ bool is_nearly(Duration delay, Duration due) { return delay >= due - kSlackOfDel
 std::optional<Duration> delay_of(const JobWritten& fact) {
     const std::string* next = fact.change->find(kNextTry);
     if (next == nullptr) return std::nullopt;
-    RedisTime::rep micros = 0;
-    std::from_chars(next->data(), next->data() + next->size(), micros);
-    return RedisTime(micros) - std::chrono::milliseconds{fact.redis_ms};
+    return RedisTime(whole_number(*next)) - std::chrono::milliseconds{fact.redis_ms};
 }
 
 void has_a_delay(const JobWritten& fact, Verdict& verdict) {

@@ -8,7 +8,9 @@ namespace lockstep::sim::rules {
 
 void approval_bound(Rules& rules, const engine::Tunables& tunables);
 void bounded_memory(Rules& rules, const engine::Tunables& tunables);
+void calm_weather(Rules& rules, const engine::Tunables& tunables);
 void cancel_told(Rules& rules, const engine::Tunables& tunables);
+void circuit_rules(Rules& rules, const engine::Tunables& tunables);
 void content_seen(Rules& rules, const engine::Tunables& tunables);
 void dead_letter_complete(Rules& rules, const engine::Tunables& tunables);
 void delay_timer_kept(Rules& rules, const engine::Tunables& tunables);

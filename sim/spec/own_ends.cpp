@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "engine/wire/pointer.h"
 #include "engine/wire/validation.h"
@@ -52,10 +51,7 @@ struct Failure {
     const engine::Tunables& tunables;
 
     [[nodiscard]] std::int64_t count(std::string_view field) const {
-        const auto text = hash_field(redis, fmt::format("{}{}", kJobHashPrefix, job.name), field).value_or("");
-        std::int64_t value = 0;
-        std::from_chars(text.data(), text.data() + text.size(), value);
-        return value;
+        return whole_number(hash_field(redis, fmt::format("{}{}", kJobHashPrefix, job.name), field).value_or(""));
     }
     [[nodiscard]] bool sooner_than(Duration patience, RedisTime from) const {
         const Stays& stays = job.stays;

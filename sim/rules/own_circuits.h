@@ -4,44 +4,47 @@
 // 1. As many failures in a row as the budget trip it; an answer in between starts the row anew. It is open for its full time, and any
 //    failure after that, until it has closed, trips it once more.
 // 2. Answers to as many calls as close it close it. What began before the latest trip counts for nothing.
-// 3. While it is open policy is not asked, by whoever knows that the others have not heard of the failures. While it has not been
-//    tripped, nor the shared one, nobody is put off unasked.
+// 3. While it is open policy is not asked by a handler that knows that the others have not heard of the failures. While it has not been
+//    tripped, nor the shared one, no job is turned away unasked.
 // 4. The same while a trip of the shared circuit stands that the replica cannot ask about: one failure of a call that began since
-//    then opens its own anew, and while that is open it asks nobody.
+//    then opens its own anew, and while that is open it does not ask.
 //
-// Counted here from the outcomes of the replica's calls. A call began somewhere between its take-up and its sending: where that
-// leaves open whether a trip came before it, its outcome leaves open how the circuit stands, and nobody is judged by it until
-// answers have closed it in any case.
+// Counted here from the outcomes of the replica's calls. A call began somewhere between the moment when its handler acquired the job and
+// its sending: where that leaves open whether a trip came before it, its outcome leaves open how the circuit stands, and nothing is judged
+// by it until answers have closed it in any case.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "engine/config/tunables.h"
-#include "sim/oracles/oracle.h"
+#include "sim/model/facts.h"
 
-namespace lockstep::sim {
+namespace lockstep::sim::rules {
 
 class OwnCircuits {
 public:
     /// The tunables outlive it.
     explicit OwnCircuits(const engine::Tunables& tunables) : tunables_(tunables) {}
 
-    /// The replica asks policy about the job, which it had taken up by `taken`; nothing: nobody knows when. What is wrong with that;
+    /// The replica asks policy about the job, which it had acquired by `taken`; nothing: it is not known when. What is wrong with that;
     /// empty: nothing.
-    [[nodiscard]] std::string on_call(fakes::NodeId replica, const std::string& job, std::optional<Time> taken,
-                                      Time now);
-    void on_answer(fakes::NodeId replica, const std::string& job, bool failed, Time now);
+    [[nodiscard]] std::string on_call(fakes::NodeId replica, fakes::JobNumber job, std::optional<Time> taken, Time now);
+    void on_answer(fakes::NodeId replica, fakes::JobNumber job, bool failed, Time now);
     /// A call to the shared circuit.
-    void on_shared(const fakes::Event& event, bool failed, Time now);
-    /// The replica has turned the job away unasked, having taken it up by `taken`. What is wrong with that; empty: nothing.
+    void on_shared(const SharedCircuitCalled& called);
+    /// The shared circuit has answered all that the replica has told it.
+    [[nodiscard]] bool has_told_all(fakes::NodeId replica) const {
+        const auto found = circuits_.find(replica);
+        return found == circuits_.end() || found->second.telling == 0;
+    }
+    /// The replica has turned the job away unasked, having acquired it by `taken`. What is wrong with that; empty: nothing.
     [[nodiscard]] std::string turned_away(fakes::NodeId replica, Time taken) const;
     /// The shared circuit has tripped, or has something left of a trip.
     void shared_tripped();
     void shared_closed(Time now);
-    /// The replica is frozen, with all that it has in hand.
+    /// The replica is frozen, with all that it handles.
     void freeze(fakes::NodeId replica);
     /// The replica is down.
     void forget(fakes::NodeId replica);
@@ -52,16 +55,16 @@ private:
         std::optional<Time> from;
         Time to{};
     };
-    enum class Begun : std::uint8_t { since_the_trip, before_it, nobody_knows };
+    enum class Begun : std::uint8_t { since_the_trip, before_it, not_known };
     struct Circuit {
         bool known = true;  // how it stands
         bool tripped = false;
         std::int64_t failures = 0;  // in a row
-        std::int64_t answered = 0;  // since the trip; or since nobody knows
+        std::int64_t answered = 0;  // since the trip; or since that is not known
         std::optional<Time> trip;   // the latest, or when there may have been one
         bool sure_of_trip = false;
         Time closed{};  // since when it has not been tripped
-        std::map<std::string, Span> calls;
+        std::map<fakes::JobNumber, Span> calls;
         bool frozen_with_a_trip = false;  // of the shared circuit, which it may have read of
         // Of what the others have been told.
         int telling = 0;             // calls to the shared circuit that it waits for
@@ -89,4 +92,4 @@ private:
     std::optional<Time> closed_for_all_;  // since when that has been so no more
 };
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::rules

@@ -1,25 +1,25 @@
-#include "sim/oracles/own_circuits.h"
+#include "sim/rules/own_circuits.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <chrono>
 
-namespace lockstep::sim {
+namespace lockstep::sim::rules {
 
 namespace {
 
 using namespace std::chrono_literals;
 
 /// What clocks that run at different speeds may take off the open time.
-constexpr Duration kClocksApart = 100ms;
-/// Whoever has read of a trip goes by that for no longer, unless it is frozen meanwhile.
-constexpr Duration kTripRemembered = 1min;
+constexpr engine::Duration kClocksApart = 100ms;
+/// A handler that has read of a trip goes by that for no longer, unless it is frozen meanwhile.
+constexpr engine::Duration kTripRemembered = 1min;
 
 }  // namespace
 
 OwnCircuits::Begun OwnCircuits::begun(const Circuit& circuit, const Span& call) {
     if (!circuit.trip || (call.from && *call.from > *circuit.trip)) return Begun::since_the_trip;
-    return circuit.sure_of_trip && call.to < *circuit.trip ? Begun::before_it : Begun::nobody_knows;
+    return circuit.sure_of_trip && call.to < *circuit.trip ? Begun::before_it : Begun::not_known;
 }
 
 void OwnCircuits::lose_track(Circuit& circuit, Time now) {
@@ -45,7 +45,7 @@ void OwnCircuits::close(Circuit& circuit, Time now) {
 
 void OwnCircuits::on_failure(Circuit& circuit, Begun begun, Time now) const {
     if (begun == Begun::before_it) return;
-    if (begun == Begun::nobody_knows || !circuit.known) return lose_track(circuit, now);
+    if (begun == Begun::not_known || !circuit.known) return lose_track(circuit, now);
     ++circuit.failures;
     if (!circuit.tripped && circuit.failures < tunables_.circuit_fail_budget) return;
     circuit.tripped = true;
@@ -56,7 +56,7 @@ void OwnCircuits::on_failure(Circuit& circuit, Begun begun, Time now) const {
 
 void OwnCircuits::on_success(Circuit& circuit, Begun begun, Time now) const {
     if (begun == Begun::before_it) return;
-    if (begun == Begun::nobody_knows) {
+    if (begun == Begun::not_known) {
         const bool changes_nothing = !circuit.known || (!circuit.tripped && circuit.failures == 0);
         if (!changes_nothing) lose_track(circuit, now);
         return;
@@ -69,7 +69,7 @@ void OwnCircuits::on_success(Circuit& circuit, Begun begun, Time now) const {
 
 std::string OwnCircuits::asked_while_reopened(const Circuit& circuit, std::optional<Time> taken, Time now) const {
     if (!taken || !circuit.reopened || *taken <= *circuit.reopened) return {};
-    const Duration open = now - *circuit.reopened;
+    const engine::Duration open = now - *circuit.reopened;
     if (open + kClocksApart >= tunables_.circuit_open_for) return {};
     return fmt::format(
         "a call has failed {} ms ago that its replica had let through by itself, for want of an answer "
@@ -77,13 +77,13 @@ std::string OwnCircuits::asked_while_reopened(const Circuit& circuit, std::optio
         engine::to_millis(open));
 }
 
-std::string OwnCircuits::on_call(fakes::NodeId replica, const std::string& job, std::optional<Time> taken, Time now) {
+std::string OwnCircuits::on_call(fakes::NodeId replica, fakes::JobNumber job, std::optional<Time> taken, Time now) {
     Circuit& circuit = circuits_[replica];
     const auto [call, first] = circuit.calls.insert_or_assign(job, Span{taken, now});
     if (!first) call->second.from.reset();  // another handler's question about it has no answer yet
     if (std::string complaint = asked_while_reopened(circuit, taken, now); !complaint.empty()) return complaint;
     if (!taken || !circuit.known || !circuit.tripped || !circuit.alone || tripped_for_all_) return {};
-    const Duration open = now - *circuit.trip;
+    const engine::Duration open = now - *circuit.trip;
     const bool knew =
         *taken > *circuit.trip && *taken > *circuit.alone && (!closed_for_all_ || *taken > *closed_for_all_);
     if (!knew || open + kClocksApart >= tunables_.circuit_open_for) return {};
@@ -91,10 +91,10 @@ std::string OwnCircuits::on_call(fakes::NodeId replica, const std::string& job, 
                        engine::to_millis(open));
 }
 
-void OwnCircuits::on_answer(fakes::NodeId replica, const std::string& job, bool failed, Time now) {
+void OwnCircuits::on_answer(fakes::NodeId replica, fakes::JobNumber job, bool failed, Time now) {
     Circuit& circuit = circuits_[replica];
     const auto call = circuit.calls.find(job);
-    const Begun began = call == circuit.calls.end() ? Begun::nobody_knows : begun(circuit, call->second);
+    const Begun began = call == circuit.calls.end() ? Begun::not_known : begun(circuit, call->second);
     const std::optional<Time> from = call == circuit.calls.end() ? std::nullopt : call->second.from;
     if (call != circuit.calls.end()) circuit.calls.erase(call);
     // Nothing that was answered meanwhile has changed how its circuit stands.
@@ -112,10 +112,9 @@ void OwnCircuits::on_answer(fakes::NodeId replica, const std::string& job, bool 
     }
 }
 
-void OwnCircuits::on_shared(const fakes::Event& event, bool failed, Time now) {
-    if (event.when == fakes::When::applied) return;
-    Circuit& circuit = circuits_[event.node];
-    if (event.when == fakes::When::before) {
+void OwnCircuits::on_shared(const SharedCircuitCalled& called) {
+    Circuit& circuit = circuits_[called.node];
+    if (!called.is_answered) {
         // What the server did not know is sent once more.
         if (circuit.unknown > 0)
             --circuit.unknown;
@@ -124,18 +123,19 @@ void OwnCircuits::on_shared(const fakes::Event& event, bool failed, Time now) {
         circuit.failure_told = true;
         return;
     }
-    if (event.payload.starts_with("-NOSCRIPT")) {
+    if (called.is_unknown) {
         ++circuit.unknown;
         return;
     }
     if (circuit.telling > 0) --circuit.telling;
-    if (!failed) {
+    if (!called.has_failed) {
         circuit.others_refuse = false;
         rejoin(circuit);
         return;
     }
+    const Time now = called.at;
     if (tripped_for_all_ && !circuit.cut_off) circuit.cut_off = now;
-    // Who learns that all are to probe policy, and cannot ask whether it may, counts the answers for itself.
+    // A handler that learns that all are to probe policy, and cannot ask whether it may, counts the answers for itself.
     const bool may_know_of_a_trip =
         tripped_for_all_ || circuit.frozen_with_a_trip || (closed_for_all_ && now - *closed_for_all_ < kTripRemembered);
     if (may_know_of_a_trip) lose_track(circuit, now);
@@ -172,4 +172,4 @@ void OwnCircuits::freeze(fakes::NodeId replica) {
 
 void OwnCircuits::forget(fakes::NodeId replica) { circuits_.erase(replica); }
 
-}  // namespace lockstep::sim
+}  // namespace lockstep::sim::rules
