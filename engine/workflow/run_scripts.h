@@ -12,6 +12,7 @@ inline constexpr std::string_view kRunScriptArguments[] = {
     "asked",           // how many: what is asked of other runs
     "asks_done",       // how many of what was asked have been worked off
     "begun",           // how many: jobs that are begun, but for those that are known to be the run's own
+    "calls_off",       // given: its jobs are to be cancelled until they have ended
     "children",        // how many: runs that are begun
     "context_ttl_ms",  // of a job's input
     "contexts",        // how many: inputs of jobs

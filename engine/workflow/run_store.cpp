@@ -142,6 +142,7 @@ Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool
     arguments.duration("context_ttl_ms", tunables_.data_ttl);
     if (change.earliest_due) arguments.number("earliest_due", to_unix_micros(*change.earliest_due));
     arguments.flag("reopened", effects.reopened);
+    arguments.flag("calls_off", change.calls_off);
     if (change.ended) arguments.duration("retention_ms", tunables_.wf_run_retention);
     count("asks_done", change.asks_done);
 

@@ -1,6 +1,6 @@
 -- name: cancelled_jobs
--- Jobs of ended runs that are still at work. Those that have ended are forgotten. A run goes to the end of the queue when it is looked
--- at, so that runs whose jobs never end hide nobody.
+-- Jobs of cancelled and timed out runs that are still at work. Those that have ended are forgotten. A run goes to the end of the queue when
+-- it is looked at, so that runs whose jobs never end hide none.
 -- KEYS 1 tick lock   ARGV 1 token  2 how many runs   Reply {job, ...}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
 local jobs = {}

@@ -5,7 +5,8 @@
 -- KEYS  1 lock  2 run document
 -- ARGV  named: run, workflow, org; token, unless nothing is locked; read_sha1: what the document was, unless it is not compared;
 --       document, with status and was_status, where it changes; definition: to be kept; asks_done: how many have been worked off;
---       earliest_due: of the timers that outlive a replica, in us; retention_ms: of a run that has ended; context_ttl_ms;
+--       earliest_due: of the timers that outlive a replica, in us; retention_ms: of a run that has ended; calls_off: its jobs are to be
+--       cancelled until they have ended; context_ttl_ms;
 --       reopened: the run had ended, and goes on; release_lock; and how many of each there are in order: begun, timeline, contexts, outbox, settled, opened, due, children, asked
 --       in order: begun: job that no earlier commit has opened, as far as the caller knows; timeline: event; contexts: key, content; outbox: id, what; settled: job; opened: job, step; due: step, ms;
 --       children: run, workflow, org, document; asked: run, what
@@ -103,7 +104,7 @@ end
 if args.retention_ms then
   redis.call('ZADD', 'lockstep:wf:ended', 'NX', millis_of(plus_millis(at, args.retention_ms)), over)
   for _, kind in ipairs(kept_after_the_end) do redis.call('PEXPIRE', wf_key(kind, run), args.retention_ms) end
-  if redis.call('EXISTS', wf_key('open', run)) == 1 then redis.call('ZADD', 'lockstep:wf:cancelling', 'NX', at, run) end
+  if args.calls_off and redis.call('EXISTS', wf_key('open', run)) == 1 then redis.call('ZADD', 'lockstep:wf:cancelling', 'NX', at, run) end
 elseif redis.call('ZREM', 'lockstep:wf:ended', over) == 1 then
   -- Somebody else has written it as it was before its end.
   for _, kind in ipairs({'def', 'seen', 'open', 'outbox', 'asks'}) do redis.call('PERSIST', wf_key(kind, run)) end
