@@ -30,6 +30,8 @@ inline constexpr std::string_view kCapacityTick = "lockstep:capacity:tick";
     return key.starts_with("lockstep:tenant:") || is_place_for_capacity(key);
 }
 /// Whether the jobs that are listed there wait until they are woken, for a slot of their tenant or of a worker.
-[[nodiscard]] constexpr bool is_line(std::string_view key) { return is_tenants_line(key) || key == kCapacityWaiting; }
+[[nodiscard]] constexpr bool is_line(std::string_view key) {
+    return key.starts_with("lockstep:tenant:waiting:") || key == kCapacityWaiting;
+}
 
 }  // namespace lockstep::sim

@@ -245,6 +245,7 @@ struct JobWritten : Observed {
 /// A scheduler wrote the settings of the system. `before` is empty where there were none.
 struct SettingsWritten : Observed {
     std::string before, after;
+    std::shared_ptr<const SettingsText> read_before, read_after;  // null: it cannot be read
 };
 
 /// A scheduler is about to publish a dead letter. `job` is null: it is about none. Valid during the call.
@@ -489,14 +490,6 @@ struct DeadlineWritten : Observed {
 /// A scheduler counted a dispatch of a job.
 struct DispatchCounted : Observed {};
 
-/// A scheduler wrote a dead letter that says that the retries of a job are used up.
-struct RetriesUsedUp : Observed {};
-
-/// A scheduler wrote settings that say something of limits.
-struct SettingsIntroduced : Observed {
-    std::shared_ptr<const SettingsText> before, after;  // null: there were none that can be read
-};
-
 /// A replica acquires its first job since it found the limits of another file in the settings, and has not written those of its own.
 struct FileLeftOut : Observed {
     EventNumber found = 0;
@@ -547,17 +540,18 @@ struct CompensationRecorded : Observed {
     bool carries_marks = false;
 };
 
-using Fact = std::variant<
-    Delivered, DeliveryAnswered, RequeueReached, ConnectionBroken, HeartbeatMissed, PolicyAnswered, SharedCircuitCalled,
-    SharedCircuitChanged, NodeChanged, Terminated, StateChanged, RecordWritten, StateUnread, DispatchCommitted, Sent,
-    DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed, ApprovalCounted, LockTouched, LockOutlived,
-    TickLockReached, Ticked, RunChanged, InputMissed, MarksCarried, CompensationRecorded, OutputAnswered,
-    SubmitAcknowledged, OutputTold, SentTooLate, CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted,
-    DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway,
-    StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer,
-    DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded, Stopped, KeysWritten,
-    Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged, WorkerRoomChanged,
-    WaitingJobTried, DeadlineWritten, DispatchCounted, RetriesUsedUp, SettingsIntroduced, FileLeftOut, RequestStored,
-    TenantNamed, PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic>;
+using Fact =
+    std::variant<Delivered, DeliveryAnswered, RequeueReached, ConnectionBroken, HeartbeatMissed, PolicyAnswered,
+                 SharedCircuitCalled, SharedCircuitChanged, NodeChanged, Terminated, StateChanged, RecordWritten,
+                 StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
+                 ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
+                 MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate,
+                 CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver, TimerSet,
+                 WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway, StateDated,
+                 OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer,
+                 DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded, Stopped,
+                 KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged,
+                 WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut, RequestStored,
+                 TenantNamed, PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic>;
 
 }  // namespace lockstep::sim

@@ -117,6 +117,7 @@ struct StoredRequest {
     bool is_invalid = false;       // it breaks a rule of requests, or is none
     EventNumber first_stored = 0;  // since the job has a record; 0: not
     EventNumber last_stored = 0;
+    fakes::NodeId stored_by;            // last
     std::vector<std::size_t> contents;  // digests of what was stored as work, the latest last
 
     struct Version {

@@ -87,11 +87,17 @@ struct ProcessedMark {
     return !client.valid() && before != nullptr && after.size() < before->size();
 }
 
+/// Null: there is none of this type.
+template <class Container>
+[[nodiscard]] const Container* container_at(const fakes::redis::Keyspace& keys, std::string_view key) {
+    const auto* entry = keys.find(key);
+    return entry == nullptr ? nullptr : std::get_if<Container>(&entry->value);
+}
+
 /// A field of a hash; nothing when the key is no hash or has no such field.
 [[nodiscard]] inline std::optional<std::string> hash_field(const fakes::redis::Keyspace& keys, std::string_view key,
                                                            std::string_view field) {
-    const auto* entry = keys.find(key);
-    const auto* hash = entry == nullptr ? nullptr : std::get_if<fakes::redis::Hash>(&entry->value);
+    const auto* hash = container_at<fakes::redis::Hash>(keys, key);
     if (hash == nullptr) return std::nullopt;
     const auto found = hash->find(field);
     if (found == hash->end()) return std::nullopt;
@@ -154,19 +160,6 @@ inline constexpr std::string_view kRunLockPrefix = "cordum:wf:run:lock:";
 /// What belongs to workflow runs, or is shared by them.
 [[nodiscard]] constexpr bool is_of_runs(std::string_view key) {
     return key.starts_with("wf:") || key.starts_with("lockstep:wf:") || key.starts_with("cordum:wf:");
-}
-
-/// The line in which jobs of a tenant wait for a slot (engine/delivery-semantics.md).
-[[nodiscard]] constexpr bool is_tenants_line(std::string_view key) {
-    return key.starts_with("lockstep:tenant:waiting:");
-}
-
-/// The tenant whose slots these are, or whose jobs wait for one there; empty for any other key.
-[[nodiscard]] constexpr std::string_view tenant_of_slots(std::string_view key) {
-    for (const std::string_view prefix :
-         {"lockstep:tenant:slots:", "lockstep:tenant:waiting:", "lockstep:tenant:woken:"})
-        if (key.starts_with(prefix)) return key.substr(prefix.size());
-    return {};
 }
 
 /// What the names of all durable consumers of schedulers begin with.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 namespace lockstep::sim {
@@ -16,6 +17,15 @@ namespace lockstep::sim {
     };
     nlohmann::json document = nlohmann::json::parse(text, keep, false);
     return is_too_deep ? nlohmann::json(nlohmann::json::value_t::discarded) : document;
+}
+
+/// The `data` of a document of settings: an empty object where it says none; nothing: it cannot be read.
+[[nodiscard]] inline std::optional<nlohmann::json> data_in(std::string_view document) {
+    nlohmann::json parsed = parse_user_json(document);
+    if (!parsed.is_object()) return std::nullopt;
+    const auto data = parsed.find("data");
+    if (data == parsed.end() || data->is_null()) return nlohmann::json::object();
+    return data->is_object() ? std::optional(std::move(*data)) : std::nullopt;
 }
 
 }  // namespace lockstep::sim

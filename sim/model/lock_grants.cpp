@@ -25,13 +25,15 @@ std::string_view take_last_word(std::string_view& command) {
     return word;
 }
 
-/// A call for a lock that ends with its token asks for nothing but its release. With a number behind that, it also settles the message of
-/// that number, or asks for the lock once more: for so long.
+/// A call for a lock that ends with its token asks for nothing but its release. Behind that may stand a field that is removed with it, and
+/// the number of a message that has been noted there; or a time, by which the lock is asked for once more.
 bool asks_for_release(std::string_view command, const LockGrant& lock) {
     if (lock.token.empty()) return false;
     const std::string_view last = take_last_word(command);
     if (last == lock.token) return true;
-    return take_last_word(command) == lock.token && last != std::to_string(lock.life_ms);
+    const std::string_view before = take_last_word(command);
+    if (before == lock.token) return last != std::to_string(lock.life_ms);
+    return before.starts_with("ls_") && take_last_word(command) == lock.token;
 }
 
 }  // namespace

@@ -186,7 +186,7 @@ public:
     /// The document that schedulers start with; nothing: they have none.
     [[nodiscard]] const std::optional<TimeLimits>& file_limits() const { return file_limits_; }
     /// Which documents each replica may go by.
-    [[nodiscard]] const SettingsRead<SettingsText>& settings() const { return settings_; }
+    [[nodiscard]] const SettingsRead& settings() const { return settings_; }
     /// Jobs that are DISPATCHED or RUNNING, and the most at one time.
     [[nodiscard]] int jobs_out() const { return jobs_out_; }
     [[nodiscard]] int most_jobs_out() const { return most_jobs_out_; }
@@ -318,7 +318,7 @@ private:
     void note_policy_limits(Job& job, const cap::PolicyCheckResponse& response);
     static void note_request_limits(Job& job, const cap::JobRequest* request);
     void write_limit(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view after);
-    void write_settings(fakes::NodeId client, std::string_view text);
+    void write_settings(fakes::NodeId client, const std::string* text_before, std::string_view text);
     void no_limits_owed();
     void follow_file_of_limits(const fakes::Event& event);
     void on_redis(const fakes::Event& event, Time now);
@@ -506,7 +506,7 @@ private:
     std::map<std::pair<fakes::NodeId, fakes::JobNumber>, Shown> shown_;  // by asker and Job::number
     std::vector<TimeLimits> time_limits_{1};
     std::optional<TimeLimits> file_limits_;
-    SettingsRead<SettingsText> settings_{read_settings_text};
+    SettingsRead settings_;
     std::map<fakes::NodeId, TickCalls> tick_calls_;
     int jobs_out_ = 0;
     int most_jobs_out_ = 0;

@@ -256,7 +256,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
     if (key.starts_with(kRequestPrefix)) store_request(client, job(key.substr(kRequestPrefix.size())), before, after);
     record_text(client, key, before, after);
-    settings_replaced_ |= before != nullptr && key.starts_with("cfg:");
+    settings_replaced_ |= before != nullptr && key.starts_with(kConfigPrefix);
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
@@ -280,7 +280,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     using Part = SharedCircuitChanged::Part;
     if (key == kSharedFailures) change_circuit(client, Part::failures, {whole_number(after), circuit_.has_trip});
     if (key == kSharedTrip) change_circuit(client, Part::trip, {circuit_.failures, true});
-    if (key == kSettingsKey) write_settings(client, after);
+    if (key == kSettingsKey) write_settings(client, before, after);
     const auto name = job_of_state_key(key);
     if (!name) return;
     Job& written = job(*name);
@@ -355,8 +355,8 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
     if (is_place_in_queue(key)) ++job(member).occasions;
     if (key == kScansDue) job(member).scans.scan.list(scheduler_or_none(client), clock_.told_at());
     enter_queue(client, key, member, before, after);
-    if (const std::string_view name = tenant_of_slots(key); !name.empty())
-        name_tenant(client, job(member), TenantNamed::Where::slots, name);
+    if (const auto of = tenant_key(key); of && of->part != TenantPart::turns)
+        name_tenant(client, job(member), TenantNamed::Where::slots, of->tenant);
     set_timer(client, key, member, after);
     list_letter(key, member);
     record_score(client, key, member, after);
@@ -527,8 +527,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     restore_listings(now);
     restore_queues(now);
     settings_.restored(now);
-    const auto* failures = now.find(kSharedFailures);
-    const auto* count = failures == nullptr ? nullptr : std::get_if<std::string>(&failures->value);
+    const auto* count = container_at<std::string>(now, kSharedFailures);
     change_circuit({}, SharedCircuitChanged::Part::all,
                    {count == nullptr ? 0 : whole_number(*count), now.find(kSharedTrip) != nullptr});
     no_limits_owed();

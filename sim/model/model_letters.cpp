@@ -46,8 +46,6 @@ void Model::write_letter(fakes::NodeId client, Job& about, const std::string* be
     letter.by_scheduler = is_scheduler(client);
     letter.code = code_of_letter(after);
     if (letter.first_code.empty()) letter.first_code = letter.code;
-    if (letter.by_scheduler && letter.code == "max_retries_exceeded")
-        note(RetriesUsedUp{}, client, &about, clock_.present());
 }
 
 void Model::remove_letter(std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last) {

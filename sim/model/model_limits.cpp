@@ -65,7 +65,7 @@ void Model::write_limit(fakes::NodeId client, std::string_view key, std::string_
     }
 }
 
-void Model::write_settings(fakes::NodeId client, std::string_view text) {
+void Model::write_settings(fakes::NodeId client, const std::string* text_before, std::string_view text) {
     const auto before = settings_.stored();
     settings_.string_set(kSettingsKey, text);
     const auto after = settings_.stored();
@@ -75,10 +75,12 @@ void Model::write_settings(fakes::NodeId client, std::string_view text) {
     }
     const bool is_of_a_file = after != nullptr && after->file_of_limits && !is_fingerprint(*after->file_of_limits);
     if (!is_scheduler(client) || !is_of_a_file) no_limits_owed();
-    if (!is_scheduler(client) || after == nullptr || !after->limits) return;
-    SettingsIntroduced& fact = note(SettingsIntroduced{}, client, nullptr, clock_.present());
-    fact.before = before;
-    fact.after = after;
+    if (!is_written_by_scheduler(client)) return;
+    SettingsWritten& fact = note(SettingsWritten{}, client, nullptr, clock_.present());
+    if (text_before != nullptr) fact.before = *text_before;
+    fact.after = text;
+    fact.read_before = before;
+    fact.read_after = after;
 }
 
 void Model::no_limits_owed() {

@@ -114,10 +114,6 @@ void Model::record_text(fakes::NodeId client, std::string_view key, const std::s
         key.remove_prefix(kOutputPrefix.size());
         key.remove_suffix(kOutputSuffix.size());
         change_of(job(key)).output = after;
-    } else if (key == kSettingsKey) {
-        SettingsWritten& fact = note(SettingsWritten{}, client, nullptr, clock_.present());
-        if (before != nullptr) fact.before = *before;
-        fact.after = after;
     }
 }
 

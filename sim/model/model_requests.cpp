@@ -52,6 +52,7 @@ void Model::store_request(fakes::NodeId client, Job& stored, const std::string* 
     RequestStored fact;
     if (stored.causes.request_stored) fact.tenant_before = stored.request.tenant;
     fact.stored_before = stored.request.last_stored;
+    stored.request.stored_by = client;
     const bool marked =
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
     const cap::JobRequest* request = read_stored(stored, json);

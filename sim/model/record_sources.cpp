@@ -1,10 +1,10 @@
 #include "sim/model/record_sources.h"
 
-#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/sha256.h"
 #include "engine/wire/text.h"
+#include "sim/model/request_facts.h"
 
 namespace lockstep::sim {
 
@@ -15,11 +15,7 @@ constexpr std::string_view kRedactedText = "[REDACTED]";
 }  // namespace
 
 std::string approval_hash(cap::JobRequest request, std::string_view job) {
-    std::vector<std::string> of_the_approval;
-    for (const auto& [label, value] : request.labels())
-        if (label == engine::wire::kMessageIdLabel || engine::wire::ascii_lower(label).starts_with("approval_"))
-            of_the_approval.push_back(label);
-    for (const std::string& label : of_the_approval) request.mutable_labels()->erase(label);
+    erase_labels(*request.mutable_labels(), is_added_on_the_way);
     request.mutable_env()->erase("CORDUM_EFFECTIVE_CONFIG");
     request.set_job_id(std::string(job));
     request.set_topic(std::string(engine::wire::trim(request.topic())));

@@ -9,17 +9,38 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::sim {
 
+/// Empty: its environment names none. Blanks do not count.
+[[nodiscard]] inline std::string_view tenant_in_environment(const cap::JobRequest& request) {
+    const auto found = request.env().find("tenant_id");
+    return found == request.env().end() ? std::string_view() : engine::wire::trim(found->second);
+}
+
 /// The tenant rule: what the request names itself, else its environment, else `default`; blanks do not count.
 [[nodiscard]] inline std::string tenant_named_by(const cap::JobRequest& request) {
     std::string_view tenant = engine::wire::trim(request.tenant_id());
-    const auto in_env = request.env().find("tenant_id");
-    if (tenant.empty() && in_env != request.env().end()) tenant = engine::wire::trim(in_env->second);
+    if (tenant.empty()) tenant = tenant_in_environment(request);
     return tenant.empty() ? "default" : std::string(tenant);
+}
+
+/// An approval or the bus writes this label, and no submitter.
+[[nodiscard]] inline bool is_added_on_the_way(std::string_view label) {
+    const std::string small = engine::wire::ascii_lower(label);
+    return small.starts_with("approval_") || small == engine::wire::kMessageIdLabel;
+}
+
+/// Without the labels of which `is_meant` is true.
+template <class Labels, class Predicate>
+void erase_labels(Labels& labels, Predicate is_meant) {
+    std::vector<std::string> erased;
+    for (const auto& [label, value] : labels)
+        if (is_meant(label)) erased.push_back(label);
+    for (const std::string& label : erased) labels.erase(label);
 }
 
 /// All of them, as they are to be recorded; an empty one may be left out.

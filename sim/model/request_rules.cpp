@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <functional>
-#include <vector>
 
-#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
@@ -24,17 +22,6 @@ constexpr std::int64_t kMostTokens = 10'000'000'000;
 constexpr int kHighestPriority = 3;
 constexpr std::size_t kLongestName = 1024;
 constexpr std::size_t kLongestLabel = 16'384;
-
-std::string_view tenant_in_environment(const cap::JobRequest& request) {
-    const auto found = request.env().find("tenant_id");
-    return found == request.env().end() ? std::string_view() : wire::trim(found->second);
-}
-
-bool belongs_to_an_approval(std::string_view label) {
-    constexpr std::string_view kPrefix = "approval_";
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-    return std::ranges::equal(label.substr(0, kPrefix.size()), kPrefix, {}, lower);
-}
 
 template <class Map, class Names>
 void take_off(Map& map, const Names& names) {
@@ -87,10 +74,7 @@ std::size_t digest_of_work(cap::JobRequest request) {
     request.DiscardUnknownFields();
     request.clear_compensation();  // what undoes the job is not sent along to be run
     auto& labels = *request.mutable_labels();
-    std::vector<std::string> marks{std::string(wire::kMessageIdLabel)};
-    for (const auto& [label, value] : labels)
-        if (belongs_to_an_approval(label)) marks.push_back(label);
-    for (const std::string& label : marks) labels.erase(label);
+    erase_labels(labels, is_added_on_the_way);
     take_off(labels, wire::kPolicyLabels);
     take_off(*request.mutable_env(), wire::kPolicyVariables);
     if (request.has_meta()) take_off(*request.mutable_meta()->mutable_labels(), wire::kPolicyLabels);

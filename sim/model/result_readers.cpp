@@ -40,6 +40,7 @@ void ResultReaders::stored(const fakes::Event& event, const Job* job, EventNumbe
 void ResultReaders::delivered(const fakes::Event& event, const Job* job) {
     if (has_no_list(event.name)) return;
     const Consumer consumer = consumers_.number_of(event.name);
+    stalled_.erase(consumer);
     if (readers_.insert(consumer).second) {
         for (auto& [sequence, result] : results_) result.readings.push_back({.consumer = consumer});
         open_ += results_.size();
@@ -110,6 +111,7 @@ void ResultReaders::leader_changed(std::int64_t max_in_flight) {
 void ResultReaders::power_cut() {
     results_.clear();
     unsettled_.clear();
+    stalled_.clear();
     in_flight_.clear();
     listed_.clear();
     open_ = 0;

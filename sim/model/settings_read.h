@@ -15,21 +15,15 @@
 
 #include "fakes/event.h"
 #include "sim/model/job_keys.h"
+#include "sim/model/settings_text.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
 
-/// `Settings`: what is read of a document.
-template <class Settings>
 class SettingsRead {
 public:
-    using Reader = std::optional<Settings> (*)(std::string_view document);
-    using Document = std::shared_ptr<const Settings>;  // null: there is none that can be read
+    using Document = std::shared_ptr<const SettingsText>;  // null: there is none that can be read
 
-    explicit SettingsRead(Reader read) : read_document_(read) {}
-
-    static constexpr fakes::EventKinds kWanted =
-        fakes::EventKinds{fakes::EventKind::node_down, fakes::EventKind::redis};
     void on_event(const fakes::Event& event, Time now) {
         if (event.kind == fakes::EventKind::node_down) {
             former_[event.node] = {std::exchange(read_[event.node], {}), now};
@@ -43,15 +37,14 @@ public:
     void string_set(std::string_view key, std::string_view after) {
         if (key != kSettingsKey || text_ == after) return;
         text_ = after;
-        auto read = read_document_(after);
-        parsed_ = read ? std::make_shared<const Settings>(*std::move(read)) : nullptr;
+        auto read = read_settings_text(after);
+        parsed_ = read ? std::make_shared<const SettingsText>(*std::move(read)) : nullptr;
     }
     void key_removed(std::string_view key) {
         if (key == kSettingsKey) text_.clear();
     }
     void restored(const fakes::redis::Keyspace& now) {
-        const auto* entry = now.find(kSettingsKey);
-        const auto* text = entry == nullptr ? nullptr : std::get_if<std::string>(&entry->value);
+        const auto* text = container_at<std::string>(now, kSettingsKey);
         if (text == nullptr)
             text_.clear();
         else
@@ -66,7 +59,7 @@ public:
     /// `from`, what it went by until then counts as well.
     template <class Part>
     [[nodiscard]] auto possible(fakes::NodeId node, Time from, Time to, Part part) const {
-        using Read = decltype(part(std::declval<const Settings&>()));
+        using Read = decltype(part(std::declval<const SettingsText&>()));
         std::vector<Read> values;
         if (const auto former = former_.find(node); former != former_.end() && former->second.until >= from)
             collect(former->second.versions, from, to, part, values);
@@ -122,7 +115,6 @@ private:
         }
     }
 
-    Reader read_document_;
     std::string text_;
     Document parsed_;                                             // of text_
     std::map<fakes::NodeId, std::optional<Document>> under_way_;  // a GET found it, and its caller has no answer yet

@@ -27,11 +27,6 @@ namespace {
 /// Of a job that another process has ended without a dead letter (D-11).
 constexpr std::string_view kRepaired = "redelivery_dlq_retry";
 
-const fakes::redis::SortedSet* letters_listed(const fakes::redis::Keyspace& keys, std::string_view index) {
-    const auto* entry = keys.find(index);
-    return entry == nullptr ? nullptr : std::get_if<fakes::redis::SortedSet>(&entry->value);
-}
-
 /// 1
 void keeps_first_cause(const JobWritten& written, const Model&, Verdict& verdict) {
     const RecordChange& change = *written.change;
@@ -110,7 +105,7 @@ void at_rest(const AtRest& rest, const Model& model, Verdict& verdict, const eng
     message_has_one(job, verdict, tunables.bus_max_deliver);
     if (!letter.by_scheduler) return;
     const auto is_listed = [&](std::string_view index) {
-        const auto* listed = letters_listed(*rest.redis, index);
+        const auto* listed = container_at<fakes::redis::SortedSet>(*rest.redis, index);
         return listed != nullptr && listed->score(job.name) != nullptr;
     };
     verdict.require(
@@ -123,7 +118,7 @@ void at_rest(const AtRest& rest, const Model& model, Verdict& verdict, const eng
 /// 2 and 3
 void all_at_rest(const AllAtRest& rest, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
     for (const std::string_view key : {kLetterIndex, kUndecodableIndex}) {
-        const auto* listed = letters_listed(*rest.redis, key);
+        const auto* listed = container_at<fakes::redis::SortedSet>(*rest.redis, key);
         if (listed == nullptr) continue;
         for (const auto& entry : listed->ranking()) {
             const Job* job = model.find(entry.member);

@@ -20,12 +20,6 @@ namespace {
 
 using fakes::redis::Keyspace;
 
-template <class Container>
-const Container* container_at(const Keyspace& keys, std::string_view key) {
-    const auto* entry = keys.find(key);
-    return entry == nullptr ? nullptr : std::get_if<Container>(&entry->value);
-}
-
 std::string names_of(const std::vector<State>& states) {
     std::vector<std::string_view> names;
     for (const State state : states) names.push_back(to_string(state));

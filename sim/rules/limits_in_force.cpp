@@ -138,8 +138,9 @@ void may_be_dispatched(const DispatchCounted& counted, const Model& model, Verdi
 }
 
 /// 3
-void had_its_retries(const RetriesUsedUp& used, const Model& model, Verdict& verdict,
-                     const engine::Tunables& tunables) {
+void had_its_retries(const JobWritten& used, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
+    const auto& letter = used.change->letter;
+    if (!letter || !letter->has_value() || (*letter)->code != "max_retries_exceeded") return;
     const JobLimits& limits = used.job->limits;
     verdict.exercised();
     if (limits.is_unsure || !limits.is_request_known) return;
@@ -170,9 +171,10 @@ void waits_by_a_limit(const QueuesChanged& change, const Model& model, Verdict& 
 }
 
 /// 6
-void are_of_its_file(const SettingsIntroduced& introduced, const Model& model, Verdict& verdict) {
-    const TimeLimits said = spec::as_stored(*introduced.after->limits);
-    const SettingsText* before = introduced.before.get();
+void are_of_its_file(const SettingsWritten& written, const Model& model, Verdict& verdict) {
+    if (written.read_after == nullptr || !written.read_after->limits) return;
+    const TimeLimits said = spec::as_stored(*written.read_after->limits);
+    const SettingsText* before = written.read_before.get();
     if (before != nullptr && before->limits && spec::as_stored(*before->limits) == said) return;
     verdict.exercised();
     verdict.require(spec::as_stored(model.file_limits().value_or(TimeLimits{})) == said, 0,

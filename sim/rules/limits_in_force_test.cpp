@@ -62,7 +62,11 @@ protected:
         });
     }
     void dispatch(const std::string& job, std::int64_t at_millis = 1'000'100) { move(job, "DISPATCHED", at_millis); }
-    void give_up(const std::string& job) { set_text("dlq:entry:" + job, R"({"reason_code":"max_retries_exceeded"})"); }
+    void give_up(const std::string& job) {
+        const char* letter =
+            R"({"job_id":"a","reason_code":"max_retries_exceeded","created_at":"2026-01-02T03:04:05Z"})";
+        set_text("dlq:entry:" + job, letter);
+    }
     void send(const std::string& job, std::int64_t deadline_ms, const std::map<std::string, std::string>& env = {}) {
         cap::BusPacket packet;
         *packet.mutable_job_request() = request;

@@ -40,7 +40,7 @@ protected:
         event.payload = command;
         tell(event);
     }
-    void ask_for_release() { call({"EVALSHA", "sha", "1", kLockOfA, "token"}); }
+    void ask_for_release() { call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", "ls_in_hand", "17"}); }
     void reply(EventOutcome outcome, std::string_view key = "") {
         fakes::Event event = event_of(EventKind::redis, "a", When::answered);
         event.key = key;

@@ -83,8 +83,10 @@ void SettingsShown::on_asked(const PolicyAsked& asked, const Model& model, Verdi
     if (asked.question->labels().contains("saga_compensation")) return;
     verdict.exercised();
     says_what_is_stored(*asked.question, spec::input_question_about, stored, "policy", verdict);
-    const bool is_unchanged =
-        model.config_documents().changed() < asked.acquired && stored.last_stored < asked.acquired;
+    // A replica may store the request by the command that acquires the job.
+    const bool is_stored_with_it = stored.last_stored == asked.acquired + 1 && stored.stored_by == asked.node;
+    const bool is_unchanged = model.config_documents().changed() < asked.acquired &&
+                              (stored.last_stored < asked.acquired || is_stored_with_it);
     if (is_unchanged && !stored.is_invalid) judge(asked, model, verdict);
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/model/run_document.h"
 #include "sim/rules/record_rules.h"
 
 namespace lockstep::sim::rules {
@@ -19,21 +20,16 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kKeyPointer = "redis://";
 
-std::string text_in(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
-}
-
 /// 1
 void list_agrees(const JobWritten& written, Verdict& verdict) {
     const RecordChange& change = *written.change;
     if (!change.decision) return;
     const Json listed = Json::parse(*change.decision, nullptr, false);
-    const bool same = listed.is_object() && text_in(listed, "decision") == change.field("safety_decision") &&
-                      text_in(listed, "reason") == change.field("safety_reason") &&
-                      text_in(listed, "rule_id") == change.field("safety_rule_id") &&
-                      text_in(listed, "policy_snapshot") == change.field("safety_snapshot") &&
-                      text_in(listed, "approval_ref") == change.field("safety_approval_ref") &&
+    const bool same = listed.is_object() && member_text(listed, "decision") == change.field("safety_decision") &&
+                      member_text(listed, "reason") == change.field("safety_reason") &&
+                      member_text(listed, "rule_id") == change.field("safety_rule_id") &&
+                      member_text(listed, "policy_snapshot") == change.field("safety_snapshot") &&
+                      member_text(listed, "approval_ref") == change.field("safety_approval_ref") &&
                       listed.value("approval_required", false) == (change.field("safety_approval_required") == "true");
     verdict.require(same || was_replaced(*change.decision), 0,
                     "its list of decisions gets {}, and its record says {} ({})", *change.decision,
@@ -94,10 +90,10 @@ void redaction_is_true(const RecordChange& change, const std::string& pointer, c
 }
 
 bool was_answered(const RecordSources& sources, const Json& record) {
-    const std::string decision = text_in(record, "decision");
-    const std::string reason = text_in(record, "reason");
-    const std::string rule = text_in(record, "rule_id");
-    const std::string snapshot = text_in(record, "policy_snapshot");
+    const std::string decision = member_text(record, "decision");
+    const std::string reason = member_text(record, "reason");
+    const std::string rule = member_text(record, "rule_id");
+    const std::string snapshot = member_text(record, "policy_snapshot");
     // Where policy could not be asked there is no rule, and the fail mode decides.
     if (decision == "QUARANTINE" && rule.empty() && snapshot.empty()) return true;
     const std::string findings = std::to_string(record.contains("findings") ? record["findings"].size() : 0);
@@ -120,7 +116,7 @@ void verdict_is_true(const JobWritten& written, const Model& model, Verdict& ver
     verdict.require(record.is_object(), 0, "the verdict on its output is no JSON object");
     if (!record.is_object()) return;
     const State was = change.from.value_or(change.job->in_hash);
-    const std::string phase = text_in(record, "phase");
+    const std::string phase = member_text(record, "phase");
     verdict.require(phase == (was == State::succeeded ? "async" : "sync"), 0,
                     "the verdict on its output is of the phase '{}', and it was {}", phase, to_string(was));
     require_now("the verdict on its output", ms_of(record.value("checked_at", Json(0)).dump()), written.redis_ms,
@@ -129,10 +125,10 @@ void verdict_is_true(const JobWritten& written, const Model& model, Verdict& ver
     verdict.require(
         record.value("partial", false) == partial && record.value("check_duration_ms", std::int64_t{0}) >= 0, 0,
         "the verdict on its output contradicts itself: {}", *change.output);
-    if (text_in(record, "decision") == "REDACT")
-        redaction_is_true(change, text_in(record, "redacted_ptr"), model, verdict);
+    if (member_text(record, "decision") == "REDACT")
+        redaction_is_true(change, member_text(record, "redacted_ptr"), model, verdict);
     const Json before = Json::parse(change.verdict_before, nullptr, false);
-    const bool scanned_before = before.is_object() && text_in(before, "phase") == "async" && phase == "async";
+    const bool scanned_before = before.is_object() && member_text(before, "phase") == "async" && phase == "async";
     verdict.require(!scanned_before || change.has("state") || change.has("result_ptr"), 0,
                     "the verdict of a scan of its output was {}, and is overwritten with {}", change.verdict_before,
                     *change.output);

@@ -23,8 +23,7 @@ void result_kept(Rules& rules, const engine::Tunables&) {
         verdict.require(theirs, pointer->since,
                         "it is SUCCEEDED and its worker gave {}, but its result pointer is \"{}\"", pointer->pointer,
                         kept);
-        const auto* mirror = rest.redis->find("job:result_ptr:" + name);
-        const auto* text = mirror == nullptr ? nullptr : std::get_if<std::string>(&mirror->value);
+        const auto* text = container_at<std::string>(*rest.redis, "job:result_ptr:" + name);
         verdict.require(text == nullptr || *text == kept, 0, "its hash points to \"{}\", and job:result_ptr to \"{}\"",
                         kept, text == nullptr ? "" : *text);
     });

@@ -7,6 +7,7 @@
 
 #include "engine/config/tunables.h"
 #include "sim/spec/calling_off.h"
+#include "sim/spec/retry_delays.h"
 
 namespace lockstep::sim::spec {
 
@@ -23,10 +24,9 @@ namespace lockstep::sim::spec {
 /// Between two tries of a job that waits; some of it for messages on their way and handlers that are at other jobs.
 [[nodiscard]] inline engine::Duration between_tries(const engine::Tunables& tunables) {
     constexpr engine::Duration kSlack = std::chrono::seconds{30};
-    constexpr engine::Duration kInputIsNotFound = std::chrono::seconds{5};  // looked for again (D-09)
     return kSlack + std::max({tunables.backoff_max + tunables.backoff_jitter, tunables.safety_throttle_delay,
                               tunables.safety_unavailable_delay, tunables.retry_delay_no_workers,
-                              tunables.retry_delay_publish, tunables.retry_delay_store, kInputIsNotFound});
+                              tunables.retry_delay_publish, tunables.retry_delay_store, kDelayWithoutInput});
 }
 
 /// Between two tries of a job also where its message was lost: the replayer looks for such jobs.

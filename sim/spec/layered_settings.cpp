@@ -11,9 +11,19 @@
 
 namespace lockstep::sim::spec {
 
-namespace {
-
 using Json = nlohmann::json;
+
+void merge(Json& into, const Json& narrower) {
+    for (const auto& [name, value] : narrower.items()) {
+        Json& place = into[name];
+        if (place.is_object() && value.is_object())
+            merge(place, value);
+        else
+            place = value;
+    }
+}
+
+namespace {
 using NameList = std::vector<std::string>;
 
 bool denies(std::string_view name) { return name.starts_with("denied_") || name.starts_with("deny_"); }
@@ -77,16 +87,6 @@ void tighten(Json& above, const Json& layer) {
             tighten(place, value);
         }
         if (place.is_null()) above.erase(name);
-    }
-}
-
-void merge(Json& into, const Json& narrower) {
-    for (const auto& [name, value] : narrower.items()) {
-        Json& place = into[name];
-        if (place.is_object() && value.is_object())
-            merge(place, value);
-        else
-            place = value;
     }
 }
 
@@ -154,18 +154,6 @@ bool matches(std::string_view wide, std::string_view narrow) {
 
 }  // namespace
 
-namespace {
-
-std::optional<Json> read_settings_in(std::string_view document) {
-    const Json parsed = parse_user_json(document);
-    if (!parsed.is_object()) return std::nullopt;
-    const auto data = parsed.find("data");
-    if (data == parsed.end() || data->is_null()) return Json::object();
-    return data->is_object() ? std::optional<Json>(*data) : std::nullopt;
-}
-
-}  // namespace
-
 const std::optional<Json>& settings_in(std::string_view document) {
     // Documents change seldom, and are asked about with each job.
     constexpr std::size_t kKept = 32;
@@ -173,7 +161,7 @@ const std::optional<Json>& settings_in(std::string_view document) {
     const auto known = read.find(document);
     if (known != read.end()) return known->second;
     if (read.size() >= kKept) read.clear();
-    return read.emplace(document, read_settings_in(document)).first->second;
+    return read.emplace(document, data_in(document)).first->second;
 }
 
 std::optional<Json> layered(const std::vector<Json>& layers, std::size_t bound) {

@@ -14,6 +14,9 @@ namespace lockstep::sim::spec {
 /// What a document says; nothing: it cannot be read. Valid until the next call of this thread.
 [[nodiscard]] const std::optional<nlohmann::json>& settings_in(std::string_view document);
 
+/// What the narrower one says too goes before.
+void merge(nlohmann::json& into, const nlohmann::json& narrower);
+
 /// One document's content for each layer, of the system first and the tenant second; `bound`: how many of them say what they like.
 /// Nothing: they hold patterns of topics that are not compared here.
 [[nodiscard]] std::optional<nlohmann::json> layered(const std::vector<nlohmann::json>& layers, std::size_t bound);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
@@ -24,18 +23,11 @@ std::string_view variable_of(const cap::JobRequest& request, const char* name) {
     return found == request.env().end() ? std::string_view() : std::string_view(found->second);
 }
 
-bool is_written_by_policy(std::string_view label) {
-    const std::string small = wire::ascii_lower(label);
-    return small.starts_with("approval_") || small == wire::kMessageIdLabel ||
-           std::ranges::count(wire::kPolicyLabels, label) > 0;
-}
-
 template <class Labels>
 void strip(Labels& labels) {
-    std::vector<std::string> stripped;
-    for (const auto& [label, value] : labels)
-        if (is_written_by_policy(label)) stripped.push_back(label);
-    for (const std::string& label : stripped) labels.erase(label);
+    erase_labels(labels, [](std::string_view label) {
+        return is_added_on_the_way(label) || std::ranges::count(wire::kPolicyLabels, label) > 0;
+    });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "fakes/policy/glob.h"
 #include "sim/model/json_document.h"
+#include "sim/spec/layered_settings.h"
 
 namespace lockstep::sim::spec {
 
@@ -15,21 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using Names = std::vector<std::string>;
 
-void merge_into(Json& target, const Json& addition) {
-    for (const auto& [name, value] : addition.items()) {
-        Json& place = target[name];
-        if (place.is_object() && value.is_object())
-            merge_into(place, value);
-        else
-            place = value;
-    }
-}
-
-Json data_of(std::string_view text) {
-    const Json document = parse_user_json(text);
-    const bool given = document.is_object() && document.contains("data") && document["data"].is_object();
-    return given ? document["data"] : Json::object();
-}
+Json data_of(std::string_view text) { return data_in(text).value_or(Json::object()); }
 
 /// A list of policy's part of the settings.
 Names listed(const Json& settings, const char* name) {
@@ -59,7 +46,7 @@ bool is_within(const Names& allowed, const Names& bounds) {
 
 std::string lifted(const Json& settings, std::string_view of_system, std::string_view of_tenant) {
     Json bound = data_of(of_system);
-    merge_into(bound, data_of(of_tenant));
+    merge(bound, data_of(of_tenant));
     const Names denied = listed(settings, "denied_topics");
     for (const std::string& topic : listed(bound, "denied_topics"))
         if (!contains(denied, topic))
