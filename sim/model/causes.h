@@ -49,6 +49,8 @@ struct Reported {
     bool timeout = false;
     bool failure = false;
     bool retryable_failure = false;
+    bool fatal = false;
+    bool in_doubt = false;  // one that is not fatal, or not from the worker to which the job was sent
 };
 
 /// Which handler has the job in flight, by the mark that each leaves in its hash (ls_in_hand).

@@ -308,6 +308,33 @@ struct OutputAsked : Observed {
 struct CompensationSent : Observed {
     std::string tenant;
     std::string conflict;  // how it names another one as well; empty: it does not
+    const Job* by = nullptr;
+    const cap::JobRequest* request = nullptr;     // valid during the call
+    const SagaEntry* recorded = nullptr;          // null: it was not
+    std::optional<SagaStack::Rollback> rollback;  // of its sender, before it
+    bool was_denied = false;                      // its sender knows, or it was taken off the stack for that
+};
+
+/// The stream has one. `job`: the one that it undoes.
+struct CompensationStored : Observed {
+    const Job* by = nullptr;
+    const Saga* saga = nullptr;
+    const SagaEntry* recorded = nullptr;  // null: it was not
+    const Job* before = nullptr;          // as which the stream had it before; null: it had not
+    EventNumber stored_before = 0;
+};
+
+/// One was taken off a stack. `job`: the one that it undoes, and so below.
+struct CompensationTaken : Observed {
+    const SagaEntry* recorded = nullptr;
+    std::string_view lock;   // of the stack
+    bool is_locked = false;  // by who took it, or that is not known
+};
+
+/// One was kept aside for its age.
+struct CompensationTooOld : Observed {
+    const SagaEntry* recorded = nullptr;
+    engine::Duration met_for{};  // since a rollback came across it first
 };
 
 /// A lock of any kind was taken or renewed. `key` is valid during the run, and so below.
@@ -538,6 +565,8 @@ struct AllAtRest : Observed {
 /// The compensation of a step was recorded. `job`: the job that it undoes.
 struct CompensationRecorded : Observed {
     bool carries_marks = false;
+    const SagaEntry* recorded = nullptr;  // null: on a stack of which Redis has lost something
+    bool is_second = false;               // one was recorded for the job before
 };
 
 using Fact =
@@ -552,6 +581,7 @@ using Fact =
                  DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded, Stopped,
                  KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged,
                  WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut, RequestStored,
-                 TenantNamed, PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic>;
+                 CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked, OutputAsked,
+                 CompensationSent, NotSent, SentOnTopic>;
 
 }  // namespace lockstep::sim

@@ -27,6 +27,7 @@
 #include "sim/model/policy_word.h"
 #include "sim/model/record_sources.h"
 #include "sim/model/results.h"
+#include "sim/model/sagas.h"
 #include "sim/model/sendings.h"
 #include "sim/model/state.h"
 #include "sim/model/state_reads.h"
@@ -125,6 +126,11 @@ struct StoredRequest {
         std::shared_ptr<const cap::JobRequest> request;
     };
     std::vector<Version> versions;  // that were stored lately, the latest last
+
+    /// Null: none was that can be read.
+    [[nodiscard]] const cap::JobRequest* latest() const {
+        return versions.empty() ? nullptr : versions.back().request.get();
+    }
 };
 
 /// What the workflow run of a job that is a step's says of it.
@@ -203,6 +209,7 @@ struct Job {
     int occasions = 0;            // to ask policy: deliveries, delays, moves in queues and decisions of users
     EventNumber cancel_said = 0;  // a JobCancel about it was published, by anyone, last; 0: never
     StepJob step;
+    Undoing undoing;
     bool input_unread = false;  // its hash says that it went on without its input
 
     /// What every reader of the two takes for the state (redis-schema.md 3.1).

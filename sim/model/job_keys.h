@@ -127,6 +127,11 @@ template <class Container>
     return key == "cordum:workflow-engine:reconciler:default" || key == "cordum:wf:delay:poller";
 }
 
+/// Where compensations are recorded, in a list. What has another type under the second prefix is none.
+[[nodiscard]] constexpr bool is_saga_stack(std::string_view key) {
+    return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
+}
+
 /// Where a result reader (sim/run/result_reader.h) stores the results that it has handled: a list for each job.
 inline constexpr std::string_view kReadResultsPrefix = "result-reader:heard:";
 [[nodiscard]] inline std::string read_results_key(std::string_view job) {

@@ -155,10 +155,10 @@ public:
     [[nodiscard]] bool fail_mode_opened() const { return fail_mode_opened_; }
 
     /// A replica has still to record what was said against an output, a message is delivered for the last time, a service has a result to
-    /// read, or a sum of dead letters is to be published: the run must not end before.
+    /// read, a sum of dead letters is to be published, or a rollback to be done: the run must not end before.
     [[nodiscard]] bool waits() const {
         return outputs_unrecorded_ > 0 || late_deliveries_.any_is_last() || result_readers_.open() > 0 ||
-               letter_sums_.is_one_to_come(clock_.told_at());
+               letter_sums_.is_one_to_come(clock_.told_at()) || sagas_.waits();
     }
     [[nodiscard]] const LockGrants& lock_grants() const { return lock_grants_; }
     /// When Redis last gave it no reply to a call.
@@ -175,6 +175,7 @@ public:
         return found == redacted_outputs_.end() || !found->second ? nullptr : &*found->second;
     }
     [[nodiscard]] const WorkflowRuns& runs() const { return runs_; }
+    [[nodiscard]] const Sagas& sagas() const { return sagas_; }
     /// Bytes of the largest message that was delivered so far.
     [[nodiscard]] std::uint64_t largest_delivered() const { return deliveries_.largest(); }
     /// Bytes of the largest message that NATS takes; 0: its links are narrow, and how soon what it sends arrives is not known.
@@ -287,7 +288,16 @@ private:
                       std::string_view after);
     void date(fakes::NodeId client, Job& job, std::string_view micros);
     void name_tenant(fakes::NodeId client, Job& job, TenantNamed::Where where, std::string_view tenant);
+    void record_compensation(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view bytes);
+    void take_compensation(fakes::NodeId client, std::string_view key, std::size_t index);
+    void keep_aside(fakes::NodeId client, std::string_view key, std::string_view bytes);
+    void follow_rollback_lock(const fakes::Event& event, Time now);
+    void lose_stack(std::string_view key, fakes::redis::Removal why);
+    void restore_sagas(const fakes::redis::Keyspace& now);
+    void follow_saga(Job& job, State to);
+    void follow_question(const fakes::Event& event, Job& job);
     void on_compensation(const fakes::Event& event);
+    void on_compensation_stored(const fakes::Event& event, const Job& by);
     void store_request(fakes::NodeId client, Job& stored, const std::string* before, std::string_view json);
     /// Null: it is none.
     const cap::JobRequest* read_stored(Job& stored, std::string_view json);
@@ -478,6 +488,7 @@ private:
     TickLocks tick_locks_;
     RunTurns run_turns_;
     WorkflowRuns runs_;
+    Sagas sagas_;
     Deliveries deliveries_;
     LateDeliveries late_deliveries_;
     LetterSums letter_sums_;

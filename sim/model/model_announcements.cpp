@@ -125,6 +125,7 @@ void Model::on_submission(const Event& event) {
     const bool says_this = event.packet != nullptr && event.packet->has_job_request() && event.job == meant;
     const bool asks = says_this && !wire::rejection(event.packet->job_request());
     on_step_stored(event, named, says_this);
+    on_compensation_stored(event, named);
     Submission& submission = named.submission;
     submission.garbled |= !asks;
     submission.only_stored |= asks && !submission.recorded;

@@ -61,6 +61,9 @@ void Model::on_result_received(const Event& event) {
         case cap::JOB_STATUS_FAILED_RETRYABLE: job.reported.retryable_failure = true; [[fallthrough]];
         default: job.reported.failure = true;
     }
+    const bool is_fatal = result.status() == cap::JOB_STATUS_FAILED_FATAL;
+    job.reported.fatal |= is_fatal;
+    job.reported.in_doubt |= !is_fatal || job.dispatch.worker != worker_names_.number_of(result.worker_id());
     const State end = state_asked_for(result);
     if (end == State::timeout || end == State::cancelled) job.calling_off.worker_ended_it = true;
 }

@@ -5,7 +5,6 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
-#include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
@@ -20,10 +19,6 @@ namespace lockstep::sim {
 namespace {
 
 namespace wire = engine::wire;
-
-bool is_saga_stack(std::string_view key) {
-    return (key.starts_with("saga:") && key.ends_with(":stack")) || key.starts_with("lockstep:saga:");
-}
 
 /// In the reason of a TIMEOUT that waited for a result.
 constexpr std::string_view kUnheard = "has not been heard";
@@ -94,6 +89,7 @@ void Model::enter(fakes::NodeId client, Job& job, std::string_view text) {
     job.causes.was_released |= fact.in_hash == State::approval_required && job.causes.of(Asked::approve).called;
     if (fact.to == State::dispatched) job.policy.dispatched(client);
     job.human.entered(client, fact.to);
+    follow_saga(job, fact.to);
 }
 
 void Model::date(fakes::NodeId client, Job& job, std::string_view micros) {
@@ -256,6 +252,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
     if (key.starts_with(kRequestPrefix)) store_request(client, job(key.substr(kRequestPrefix.size())), before, after);
     record_text(client, key, before, after);
+    keep_aside(client, key, after);
     settings_replaced_ |= before != nullptr && key.starts_with(kConfigPrefix);
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
@@ -295,7 +292,7 @@ void Model::set_time_limits(std::string_view document) {
     time_limits_.front().reconciler = {};
 }
 
-void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t, std::string_view value) {
+void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
     key_lives_.element_set(client, key);
     note_timeline(client, key, value);
     record_entry(client, key, value);
@@ -303,15 +300,15 @@ void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_
         note_list(key, 1);
         listed_ = {worker_names_.find(key.substr(kWorkerSlots.size())), &job(value)};
     }
-    flush_unless_in_command();
-    cap::JobRequest recorded;
-    if (!is_saga_stack(key) || !recorded.ParseFromArray(value.data(), static_cast<int>(value.size()))) return;
-    const Job* parent = recorded.parent_job_id().empty() ? nullptr : &job(recorded.parent_job_id());
-    note(CompensationRecorded{}, client, parent, clock_.present()).carries_marks = wire::carries_policy_marks(recorded);
+    if (is_saga_stack(key)) record_compensation(client, key, index, value);
     flush_unless_in_command();
 }
 
 void Model::list_removed(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
+    if (is_saga_stack(key)) {
+        take_compensation(client, key, index);
+        return flush_unless_in_command();
+    }
     if (key.starts_with(kWorkerSlots)) {
         note_list(key, -1);
         if (const WorkerNumber worker = worker_names_.find(key.substr(kWorkerSlots.size()));
@@ -396,6 +393,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     remove_letter(key, why, last);
+    lose_stack(key, why);
     record_removal(key, why);
     if (const State index = state_of_index(key); index != State::absent)
         for (const std::string_view listed : jobs_listed(last)) job(listed).listings.unlist(index);
@@ -526,6 +524,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     restore_records(now);
     restore_listings(now);
     restore_queues(now);
+    restore_sagas(now);
     settings_.restored(now);
     const auto* count = container_at<std::string>(now, kSharedFailures);
     change_circuit({}, SharedCircuitChanged::Part::all,

@@ -27,6 +27,7 @@ void Model::on_lock(const Event& event, Time now) {
     const bool expired = event.kind == EventKind::lock_expired;
     const Since since{clock_.present(), now};
     follow_grant(event, since);
+    if (is_rollback_lock(event.key)) follow_rollback_lock(event, now);
     if (!taken && !expired && event.node.valid() && event.peer.valid()) on_lock_touched(event);
     if (TickLock* lock = tick_locks_.find(event.key)) tick_locks_.on_lock(*lock, event, since);
     if (expired && is_run_lock(event.key))

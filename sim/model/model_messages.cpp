@@ -166,6 +166,7 @@ void Model::on_policy(const Event& event, Time now) {
     Job& job = job_of(event);
     policy_calls_.on_event(event, job.number, now);
     job.limits.asked = true;
+    follow_question(event, job);
     if (event.when == When::before) {
         follow_choice(event, job);
         const auto question = std::make_shared<cap::PolicyCheckRequest>();

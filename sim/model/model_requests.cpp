@@ -111,14 +111,4 @@ void Model::name_tenant(fakes::NodeId client, Job& job, TenantNamed::Where where
         job.renamed = fact.tenant;
 }
 
-void Model::on_compensation(const fakes::Event& event) {
-    if (event.when != fakes::When::before || event.packet == nullptr || !event.packet->has_job_request() ||
-        event.packet->sender_id() != kSagaSender)
-        return;
-    const cap::JobRequest& undo = event.packet->job_request();
-    CompensationSent& fact = note(CompensationSent{}, event.node, known_job(undo.parent_job_id()), clock_.present());
-    fact.tenant = tenant_named_by(undo);
-    fact.conflict = tenant_conflict_in(undo);
-}
-
 }  // namespace lockstep::sim

@@ -3,15 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "sim/oracles/test_oracle.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
-
-using testing::kOther;
-using testing::kReplica;
-using testing::kWorker;
 
 using namespace std::chrono_literals;
 using fakes::EventKind;
@@ -19,23 +14,32 @@ using fakes::EventOutcome;
 using fakes::NodeId;
 using fakes::When;
 
+constexpr NodeId kReplica{5}, kOther{6}, kWorker{7};
+
 class WeatherTest : public ::testing::Test {
 protected:
+    static fakes::Event event_of(EventKind kind, When when = When::applied) {
+        fakes::Event event;
+        event.kind = kind;
+        event.when = when;
+        event.outcome = EventOutcome::applied;
+        return event;
+    }
     void tell(EventKind kind, NodeId node, NodeId peer = {}) {
-        fakes::Event event = testing::event_of(kind, {});
+        fakes::Event event = event_of(kind);
         event.node = node;
         event.peer = peer;
         weather.on_event(event, now);
     }
     void fault(std::string_view name, std::string_view phase, NodeId node = {}) {
-        fakes::Event event = testing::event_of(EventKind::fault, {});
+        fakes::Event event = event_of(EventKind::fault);
         event.name = name;
         event.from = phase;
         event.node = node;
         weather.on_event(event, now);
     }
     void answer(EventKind kind, NodeId node, EventOutcome outcome) {
-        fakes::Event event = testing::event_of(kind, {}, When::answered);
+        fakes::Event event = event_of(kind, When::answered);
         event.node = node;
         event.outcome = outcome;
         weather.on_event(event, now);
@@ -79,7 +83,7 @@ TEST_F(WeatherTest, AServersFaultExcusesAllWhileItLasts) {
 TEST_F(WeatherTest, ARedisThatStillLoadsIsDisturbedHoweverLongAgoItsRestartBegan) {
     fault("redis.restart", "begin");
     now += 1h;
-    fakes::Event ping = testing::event_of(EventKind::redis, {});
+    fakes::Event ping = event_of(EventKind::redis);
     ping.node = kWorker;
     ping.payload = "-LOADING Redis is loading the dataset in memory\r\n";
     weather.on_event(ping, now);
@@ -135,7 +139,7 @@ TEST_F(WeatherTest, AReplicaThatStopsIsAwayUntilItStartsAgain) {
 
 TEST_F(WeatherTest, LastsFromWhenTheClusterCouldRecoverAndNothingGoesWrong) {
     EXPECT_FALSE(weather.lasts_for(now)) << "no replica ticks";
-    fakes::Event tick = testing::event_of(EventKind::redis, {}, When::before);
+    fakes::Event tick = event_of(EventKind::redis, When::before);
     tick.node = kReplica;
     tick.key = "cordum:reconciler:default";
     weather.on_event(tick, now);

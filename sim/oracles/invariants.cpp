@@ -1,6 +1,5 @@
 #include "sim/oracles/invariants.h"
 
-#include "sim/oracles/saga_exact.h"
 #include "sim/rules/rules.h"
 
 namespace lockstep::sim {
@@ -8,15 +7,9 @@ namespace lockstep::sim {
 namespace {
 
 using T = engine::Tunables;
-using MadeOracle = std::unique_ptr<Oracle>;
 
 constexpr DataLoss kExcusedByRedis{.redis = true, .nats = false};
 constexpr DataLoss kExcusedByEither{.redis = true, .nats = true};
-
-template <class Judging, auto... More>
-MadeOracle by_tunables(const Surroundings& run, const T& tunables) {
-    return make_oracle<Judging>(run.judge, tunables, run.*More...);
-}
 
 std::vector<Invariant> make_table() {
     return {
@@ -73,7 +66,7 @@ std::vector<Invariant> make_table() {
          .rules = rules::quarantine_final},
         {.name = "saga_exact",
          .help = "a rollback publishes each compensation of its own run once, last first",
-         .make = by_tunables<SagaExact>,
+         .rules = rules::saga_exact,
          .reads = {most(&T::saga_lock_ttl), most(&T::saga_rollback_timeout), least(&T::saga_entry_max_age)}},
         {.name = "delay_timer_kept",
          .help = "a step that waits for a time goes on then, once, and not before",

@@ -65,8 +65,6 @@ public:
 
     void on_event(const fakes::Event& /*event*/, Time /*now*/) override {}
     virtual void at_rest(const RestView& /*view*/) {}
-    /// Something is still to come about that no unfinished job tells of: the run must not end before.
-    [[nodiscard]] virtual bool waits() const { return false; }
 
 protected:
     void exercise() {
@@ -78,10 +76,6 @@ protected:
     [[nodiscard]] Loss loss_of(std::string_view job) const {
         const Job* known = model().find(job);
         return known == nullptr ? Loss{} : known->lost;
-    }
-    /// A request as Redis stores it; null where it is none. Valid until the next one is read.
-    [[nodiscard]] const cap::JobRequest* read_request(std::string_view json) const {
-        return model().requests().read(json);
     }
     /// When the last event was told, also one of a kind that this oracle has not asked for.
     [[nodiscard]] const Time& told_at() const { return judge_.told_at(); }

@@ -364,6 +364,7 @@ TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
     packet.mutable_job_request()->set_job_id("comp-1");
     const auto publish = [&] {
         fakes::Event event = event_of(EventKind::publish, "comp-1", When::before);
+        event.subject = "sys.job.submit";
         event.packet = &packet;
         tell(event);
     };

@@ -220,8 +220,7 @@ bool Run::is_quiet() {
     }
     const bool settled = now >= end_of_faults(scenario_) && !simulation_.fault_plan().will_change() &&
                          cluster_.load_is_over() && jobs_.unfinished() == 0 && runs_.all_at_rest(jobs_) &&
-                         !cluster_.has_run_backlog() && !judgement_.model().waits() &&
-                         std::ranges::none_of(oracles_, [](const auto& oracle) { return oracle->waits(); });
+                         !cluster_.has_run_backlog() && !judgement_.model().waits();
     if (!settled) settled_since_.reset();
     if (settled && !settled_since_) settled_since_ = now;
     if (!settled || jobs_.forgotten() == 0) return settled;
