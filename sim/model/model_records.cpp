@@ -66,12 +66,14 @@ void Model::record_field(fakes::NodeId client, std::string_view key, std::string
     RecordSources& sources = job_of_hash_key(key).sources;
     if (field == "state" && before == nullptr) sources.letter.reset();
     if (field == "topic") note_topic_of(sources, after);
+    const std::int64_t attempts = sources.attempts;
     if (field == "attempts") sources.attempts = whole_number(after);
     if (field == "ls_dispatches") sources.dispatches = whole_number(after);
     if (!is_written_by_scheduler(client)) return;
     RecordChange& change = change_of(job_of_hash_key(key));
     if (field == "state" && !change.from) change.from = before == nullptr ? State::absent : state_of(*before);
     if (field == "output_safety" && before != nullptr) change.verdict_before = *before;
+    if (field == "attempts" && !change.attempts_before) change.attempts_before = attempts;
     change.fields.emplace_back(label_names_.name_of(label_names_.number_of(field)), after);
 }
 
@@ -109,7 +111,10 @@ void Model::record_text(fakes::NodeId client, std::string_view key, const std::s
         else if (*before != after)
             change.replaced_request = *before;
     } else if (key.starts_with(kIdempotencyPrefix)) {
-        if (before == nullptr) change_of(job(after)).idempotency_key = key;
+        if (before == nullptr)
+            change_of(job(after)).idempotency_key = key;
+        else if (*before != after)
+            change_of(job(after)).idempotency_taken_from = *before;
     } else if (key.starts_with(kOutputPrefix) && key.ends_with(kOutputSuffix)) {
         key.remove_prefix(kOutputPrefix.size());
         key.remove_suffix(kOutputSuffix.size());

@@ -77,6 +77,8 @@ struct RecordChange {
     std::optional<std::string> output;            // the record of a verdict
     std::string verdict_before;                   // that it replaces
     std::string idempotency_key;                  // that is recorded for it
+    std::string idempotency_taken_from;           // the job that it was recorded for before
+    std::optional<std::int64_t> attempts_before;  // where it writes attempts
     std::optional<tl::expected<LetterText, std::string>> letter;
     std::string letter_entry;
     std::optional<std::string> letter_before;  // that it replaces

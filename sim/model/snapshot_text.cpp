@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json_member.h"
@@ -42,6 +43,23 @@ bool is_whole(const Json& worker) {
            !worker["worker_id"].get_ref<const std::string&>().empty();
 }
 
+/// What its pools say in all is what the workers in them say.
+bool adds_up(const Json& document) {
+    const auto pools = document.find("pools");
+    if (pools == document.end() || !pools->is_object()) return true;
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;  // workers and their jobs
+    for (const Json& worker : document["workers"]) {
+        auto& [workers, jobs] = sums[worker["pool"].get<std::string>()];
+        ++workers;
+        jobs += worker["active_jobs"].get<std::int64_t>();
+    }
+    return std::ranges::all_of(pools->items(), [&sums](const auto& pool) {
+        const auto& [workers, jobs] = sums[pool.key()];
+        return pool.value().is_object() && pool.value().value("workers", std::int64_t{-1}) == workers &&
+               pool.value().value("active_jobs", std::int64_t{-1}) == jobs;
+    });
+}
+
 std::string flaw_of(const Json& document) {
     if (!document.is_object()) return "it is no JSON object";
     const auto workers = document.find("workers");
@@ -50,6 +68,7 @@ std::string flaw_of(const Json& document) {
     const auto captured = document.find("captured_at");
     if (captured == document.end() || !captured->is_string()) return "it does not say when it was captured";
     if (!seconds_of(captured->get_ref<const std::string&>())) return "its time cannot be read";
+    if (!adds_up(document)) return "its pools say something else than its workers";
     return {};
 }
 

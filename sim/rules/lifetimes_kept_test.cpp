@@ -186,6 +186,9 @@ TEST_F(LifetimesKeptTest, AJobsRecordsRunOutTogether) {
 }
 
 TEST_F(LifetimesKeptTest, AnOpenCircuitIsOpenForItsTimeAndNoLonger) {
+    command(kReplica, text("cordum:cb:safety:failures", in(30s), "1"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("cordum:cb:safety:failures")));
+    found.clear();
     command(kReplica, text("cordum:cb:safety:failures", in(1h), "2"));
     command(kReplica, text("cordum:cb:safety:failures", in(30s), "3"));
     EXPECT_THAT(found, IsEmpty());

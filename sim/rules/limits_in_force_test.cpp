@@ -249,6 +249,13 @@ TEST_F(LimitsInForceTest, AnOpenCircuitIsNoLimitWhereTheFailModeIsOpen) {
     acquire("a");
     set("a", "ls_waits_limit", 0);
     EXPECT_EQ(found.size(), 2U);
+    settings.pin_fail_modes(true, false);
+    set_text(std::string(kSettingsKey), R"({"data":{"scheduler":{"input_fail_mode":"closed"}}})");
+    for (const When when : {When::applied, When::answered}) read_settings("GET", when);
+    now += std::chrono::seconds{1};
+    acquire("a");
+    set("a", "ls_waits_limit", 0);
+    EXPECT_EQ(found.size(), 2U) << "what an operator has set at the start stays";
 }
 
 TEST_F(LimitsInForceTest, ClocksThatWereSetTellNothing) {

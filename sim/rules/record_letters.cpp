@@ -44,8 +44,10 @@ std::string_view contradiction(const Job& job, const LetterText& letter) {
         return answer.decision == "DENY" && says(letter.reason, answer.reason);
     });
     if (letter.code == "safety_denied" && !given) return "policy has not given that reason";
-    if (meaning->state == State::timeout && !letter.reason.starts_with("timeout"))
-        return "it does not say what was over";
+    if (meaning->state != State::timeout) return {};
+    if (!letter.reason.starts_with("timeout")) return "it does not say what was over";
+    const bool is_unheard = letter.reason.find("has not been heard") != std::string::npos;
+    if (is_unheard != (letter.code == "timeout_unheard")) return "its code is that of another reason";
     return {};
 }
 

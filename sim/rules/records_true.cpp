@@ -5,10 +5,12 @@
 // 2. Times. What is dated by the clock of Redis has the instant of the write, in microseconds, of dead letters in seconds. The indexes agree
 //    with the record: the score of a job is when its record says that it was updated.
 // 3. The request. The first time that a scheduler stores a request, the fields of the job's hash are those that the request has.
-//    No scheduler replaces a stored request. An idempotency key that it records is that of the request, under its tenant.
+//    No scheduler replaces a stored request. An idempotency key that it records is that of the request, under its tenant, and stays that of
+//    the first job.
 // 4. Answers of policy (record_answers.cpp).
 // 5. Dispatches. No two of a job have the same message id, which a stream would take for a repetition.
 // 6. Settings. A scheduler that writes those of the system at its start adds to what stood there, changes none of it, and counts the revision up.
+// 7. Tries are counted one at a time, and none that policy throttles.
 //
 // Judged as each command of a scheduler ends. Jobs of which Redis has lost something are left out.
 #include <cmath>
@@ -50,6 +52,8 @@ void times_are_true(const JobWritten& written, Verdict& verdict) {
 void request_is_kept(const JobWritten& written, const Model& model, Verdict& verdict) {
     const RecordChange& change = *written.change;
     const RecordSources& sources = change.job->sources;
+    verdict.require(change.idempotency_taken_from.empty(), 0, "it takes over the idempotency key of {}",
+                    change.idempotency_taken_from);
     verdict.require(!change.replaced_request, 0, "its stored request is replaced, which was {}",
                     change.replaced_request.value_or(""));
     if (change.job->lost.any()) return;
@@ -67,6 +71,20 @@ void request_is_kept(const JobWritten& written, const Model& model, Verdict& ver
         verdict.require(same_value(field, recorded, value) || was_replaced(recorded), 0,
                         "its request gives it the {} '{}', and its record says '{}'", field, value, recorded);
     }
+}
+
+/// 7
+void tries_are_counted(const JobWritten& written, Verdict& verdict) {
+    const RecordChange& change = *written.change;
+    const Job& job = *change.job;
+    if (!change.attempts_before || job.lost.any() || job.tries.hash_lost != 0) return;
+    verdict.exercised();
+    const std::int64_t before = *change.attempts_before;
+    const std::int64_t after = job.sources.attempts;
+    verdict.require(after == before || after == before + 1, 0, "its record counts {} tries, and counted {} before",
+                    after, before);
+    const bool is_throttled = change.field("safety_decision") == "THROTTLE" && !change.has("state");
+    verdict.require(!is_throttled || after == before, 0, "policy throttles it, and that is counted as a try");
 }
 
 /// 5
@@ -121,6 +139,7 @@ void records_true(Rules& rules, const engine::Tunables&) {
     rules.add([](const JobWritten& written, const Model& model, Verdict& verdict) {
         times_are_true(written, verdict);
         request_is_kept(written, model, verdict);
+        tries_are_counted(written, verdict);
     });
     rules.add(message_id_is_new);
     rules.add(settings_are_added_to);

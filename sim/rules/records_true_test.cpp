@@ -14,6 +14,7 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 using fakes::redis::kNever;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -106,6 +107,27 @@ TEST_F(RecordsTrueTest, ALetterSaysWhatBecameOfTheJob) {
     EXPECT_THAT(found, IsEmpty());
     tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: RUNNING >15m", 200);
     EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(RecordsTrueTest, ATimeoutWithAnUnheardResultHasACodeOfItsOwn) {
+    for (const char* code : {"timeout_unheard", "timeout"}) {
+        running();
+        if (auto* former = keys.find("dlq:entry:a")) keys.remove(*former, fakes::redis::Removal::deleted);
+        command(kReplica, field("state", "TIMEOUT"),
+                letter("JOB_STATUS_TIMEOUT", code, "timeout: RUNNING >15m, and a result has not been heard"));
+    }
+    EXPECT_THAT(found, ElementsAre(HasSubstr("its code is that of another reason")));
+}
+
+TEST_F(RecordsTrueTest, TriesAreCountedOneAtATimeAndNoneThatPolicyThrottles) {
+    running();
+    command(kReplica, field("attempts", "1"));
+    command(kReplica, field("attempts", "2"));
+    EXPECT_THAT(found, IsEmpty());
+    command(kReplica, field("attempts", "0"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("its record counts 0 tries, and counted 2 before")));
+    command(kReplica, field("attempts", "1"), field("safety_decision", "THROTTLE"));
+    EXPECT_THAT(found, Contains(HasSubstr("policy throttles it, and that is counted as a try")));
 }
 
 TEST_F(RecordsTrueTest, ACodeOfAnotherEndIsNone) {
@@ -504,6 +526,9 @@ TEST_F(RecordsTrueTest, AnIdempotencyKeyIsThatOfTheRequestUnderItsTenant) {
     command(kReplica, text("job:idempotency::once", "a"));
     EXPECT_THAT(found, ElementsAre(HasSubstr("job:idempotency::once is recorded for it, and its request asks for "
                                              "'job:idempotency:acme:once'")));
+    found.clear();
+    command(kReplica, text("job:idempotency:acme:once", "b"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it takes over the idempotency key of a")));
 }
 
 TEST_F(RecordsTrueTest, TheVerdictOfAScanStandsWhereNothingElseChanges) {

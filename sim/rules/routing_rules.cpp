@@ -173,6 +173,16 @@ void has_no_worker(const NotSent& not_sent, const Model& model, Verdict& verdict
     if (model.capacity().places_since(not_sent.choice.from) > own) return;
     verdict.exercised();
     const Routed routed{not_sent, not_sent.choice, model, tunables};
+    const std::string none = routed.flaw([&](const PoolNames& pools) {
+        const auto fits = [&](WorkerNumber worker) {
+            return std::ranges::any_of(routed.reports_of(worker), [&](const WorkerReport& report) {
+                return spec::may_have(report.facts, routed.job, pools);
+            });
+        };
+        return routed.first_worker(fits).empty() ? "none" : "";
+    });
+    verdict.require(!says("pool_overloaded:") || none.empty(), not_sent.choice.from,
+                    "it is to wait for a worker that is busy, and no worker may have it");
     const std::string free = routed.flaw([&](const PoolNames& pools) {
         return routed.first_worker(
             [&](WorkerNumber worker) { return routed.score_if_free(worker, pools).has_value(); });

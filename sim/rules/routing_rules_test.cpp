@@ -322,6 +322,16 @@ TEST_F(RoutingRulesTest, AHandlerThatWasRefusedAWorkerMayWaitThoughItsLockWasLos
     }
 }
 
+TEST_F(RoutingRulesTest, NoJobWaitsForAWorkerThatMayNotHaveIt) {
+    hear({"v", "elsewhere"});
+    for (const char* cause : {"no_workers: none serves it", "pool_overloaded: each is busy"}) {
+        submit("j");
+        take_up("j");
+        turn_away("j", cause);
+    }
+    EXPECT_THAT(found, ElementsAre(HasSubstr("and no worker may have it")));
+}
+
 TEST_F(RoutingRulesTest, NoJobIsTurnedAwayFromAFreeWorker) {
     const auto hear_and_turn_away = [&](int active, engine::Duration wait, const std::string& job) {
         hear({"v", "a", active});

@@ -88,8 +88,13 @@ TEST_F(SnapshotWholeTest, EachIsWhole) {
     EXPECT_THAT(flaw(time + R"("workers":[{"worker_id":"w","pool":"p"}]})"), HasSubstr("lacks what a gateway reads"));
     EXPECT_THAT(flaw(R"({"workers":[]})"), HasSubstr("when it was captured"));
     EXPECT_THAT(flaw(R"({"captured_at":"now","workers":[]})"), HasSubstr("its time cannot be read"));
-    EXPECT_THAT(flaw(time + R"("workers":[{"worker_id":"w","pool":"p","active_jobs":0,"max_parallel_jobs":1}]})"),
-                IsEmpty());
+    const auto with_pool = [&](int jobs) {
+        const char* worker = R"({{"worker_id":"{}","pool":"p","active_jobs":2,"max_parallel_jobs":4}})";
+        return time + fmt::format(R"("pools":{{"p":{{"workers":2,"active_jobs":{}}}}},"workers":[{},{}]}})", jobs,
+                                  fmt::format(fmt::runtime(worker), "v"), fmt::format(fmt::runtime(worker), "w"));
+    };
+    EXPECT_THAT(flaw(with_pool(4)), IsEmpty());
+    EXPECT_THAT(flaw(with_pool(2)), HasSubstr("its pools say something else than its workers"));
 }
 
 TEST_F(SnapshotWholeTest, AReplicaThatReachesRedisOwesAFreshOne) {

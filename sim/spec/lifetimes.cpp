@@ -18,6 +18,7 @@ constexpr Duration kIdempotency = std::chrono::hours{2160};
 constexpr std::string_view kRedacted = ":redacted:";
 constexpr std::string_view kCircuit = "cordum:cb:";
 constexpr std::string_view kFailuresSuffix = ":failures";
+constexpr Duration kCircuitIsRemembered = std::chrono::hours{1};
 
 constexpr Lifetime lasting(Duration life) { return {.least = to_millis(life), .most = to_millis(life)}; }
 
@@ -66,9 +67,9 @@ Lifetimes::Lifetimes(const TunablesInForce& tunables) {
         {"cordum:replayer:pending", "", any_of(&T::replayer_interval, 2)},
         {"cordum:bus:processed:", "", {std::max(mark.least, waits.least), std::max(mark.most, waits.most)}},
         {"cordum:bus:inflight:", "", any_of(&T::bus_inflight_ttl)},
-        {kCircuit, kFailuresSuffix, at_least(&T::circuit_open_for)},
-        {"lockstep:cb:", ":trip", at_least(&T::circuit_open_for)},
-        {"lockstep:cb:", ":probes", {}},
+        {kCircuit, kFailuresSuffix, lasting(kCircuitIsRemembered)},
+        {"lockstep:cb:", ":trip", lasting(kCircuitIsRemembered)},
+        {"lockstep:cb:", ":probes", lasting(kCircuitIsRemembered)},
         // Compensations
         {"saga:", ":stack", for_ever},
         {"saga:", ":lock", saga_lock},

@@ -103,9 +103,10 @@ std::int64_t LimitsKnown::shortest_dispatch_ms(Time from) const {
 }
 
 bool LimitsKnown::may_fail_open() const {
+    const bool is_open = tunables_.policy_check_fail_mode == "open";
+    if (model_.tunables().input_mode_pinned()) return is_open;
     const auto modes = model_.settings().possible(replica_, job_.limits.acquired, now_,
                                                   [](const SettingsText& said) { return said.opens_input_policy; });
-    const bool is_open = tunables_.policy_check_fail_mode == "open";
     return std::ranges::any_of(modes, [is_open](std::optional<bool> opens) { return opens.value_or(is_open); });
 }
 
