@@ -15,7 +15,7 @@
 # servers by their own client libraries. Tests of prod/ compare its kernel
 # with the simulated one, fakes/kernel/.
 #
-# prod/rehearsal/ runs scenarios on real servers: it may use the scenario format, the oracles and the command line of sim/,
+# prod/rehearsal/ runs scenarios on real servers: it may use the scenario format, the rules and the command line of sim/,
 # and what those stand on.
 #
 # What judges runs knows of the engine only what an outside observer knows: wire messages, time, identifiers, and the settings' names.

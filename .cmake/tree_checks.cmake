@@ -110,9 +110,9 @@ if(LOCKSTEP_TESTS)
            -P ${CMAKE_SOURCE_DIR}/.cmake/rare_branches.cmake)
   lockstep_test_properties(rare_branches_are_listed LABELS tree TIMEOUT 60)
 
-  add_test(NAME oracles_name_no_script COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
-           -P ${CMAKE_SOURCE_DIR}/.cmake/blind_oracles.cmake)
-  lockstep_test_properties(oracles_name_no_script LABELS tree TIMEOUT 60)
+  add_test(NAME rules_name_no_script COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
+           -P ${CMAKE_SOURCE_DIR}/.cmake/blind_rules.cmake)
+  lockstep_test_properties(rules_name_no_script LABELS tree TIMEOUT 60)
 
   add_test(NAME references_lead_somewhere COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
            -P ${CMAKE_SOURCE_DIR}/.cmake/references.cmake)

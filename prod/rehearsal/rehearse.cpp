@@ -23,8 +23,8 @@
 #include "prod/rehearsal/run_desks.h"
 #include "prod/rehearsal/witness.h"
 #include "sim/faults/trigger_matcher.h"
+#include "sim/rules/invariants.h"
 #include "sim/judge/judgement.h"
-#include "sim/oracles/oracle.h"
 #include "sim/run/expectations.h"
 #include "sim/run/gateway_process.h"
 #include "sim/run/job_tracker.h"
@@ -59,7 +59,7 @@ engine::Task<void> prepare_into(NatsBus& bus, MonoTime deadline, std::optional<s
     trouble = prepared ? "" : prepared.error();
 }
 
-class Rehearsal final : private sim::Judge, private sim::EventObserver {
+class Rehearsal final : private sim::Findings, private sim::EventObserver {
 public:
     Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOptions& options,
               const std::filesystem::path& programs);
@@ -97,11 +97,10 @@ private:
     }
 
     void on_event(const fakes::Event& event, sim::Time now) override;
-    void violated(std::string_view invariant, NodeId node, std::string_view job, std::string detail,
-                  sim::EventNumber earlier) override;
+    void violated_at(sim::EventNumber here, std::string_view invariant, NodeId node, std::string_view job,
+                     std::string detail, sim::EventNumber earlier) override;
     [[nodiscard]] sim::EventNumber present() override { return witness_.events(); }
     [[nodiscard]] const sim::Time& told_at() const override { return witness_.told_at(); }
-    [[nodiscard]] const sim::Model& model() const override { return judgement_.model(); }
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
     [[nodiscard]] bool quiet() const;
@@ -116,7 +115,6 @@ private:
     Witness witness_;
     sim::TunablesInForce tunables_;
     sim::Judgement judgement_{*this};
-    std::vector<std::unique_ptr<sim::Oracle>> oracles_;
     sim::JobTracker jobs_;
     sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
@@ -146,16 +144,12 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
       witness_(
           topology_, [this](std::string_view address) { return cluster_.owner_of(address); }, wall_now()),
       tunables_(scenario.cluster.config),
-      oracles_(sim::make_oracles(*this, tunables_)),
       plan_(sim::load_plan_of(scenario)),
       run_plan_(scenario.load),
       world_(witness_, seed) {
     result_.file = scenario.file;
     result_.name = scenario.name;
     result_.seed = seed;
-    std::erase_if(oracles_, [](const auto& oracle) {
-        return std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end();
-    });
     sim::add_rules(judgement_, tunables_, scenario.cluster.documents.timeouts, judged_invariants());
     observe();
 }
@@ -170,10 +164,6 @@ void Rehearsal::observe() {
     witness_.add_observer(jobs_, sim::JobTracker::kWanted);
     witness_.add_observer(jobs_, fakes::redis::changes_heard_by<sim::JobTracker>());
     witness_.add_observer(runs_, fakes::redis::changes_heard_by<sim::RunTracker>());
-    for (const auto& oracle : oracles_) {
-        witness_.add_observer(*oracle, oracle->wants().events);
-        witness_.add_observer(*oracle, oracle->wants().changes);
-    }
     witness_.add_observer(judgement_.model().weather(), sim::Weather::kWanted);
     witness_.add_observer(static_cast<sim::EventObserver&>(*this));
 }
@@ -299,15 +289,9 @@ void Rehearsal::judge() {
     if (!result_.error.empty()) return;
     const bool judge_rest = result_.violations.empty();
     judgement_.model().flush();
-    const sim::RestView view{witness_.mirror().keyspace(), is_quiet};
-    if (judge_rest) judgement_.model().at_rest(view.redis, is_quiet);
+    if (judge_rest) judgement_.model().at_rest(witness_.mirror().keyspace(), is_quiet);
     for (const sim::Standing& standing : judgement_.standings())
-        if (judged(standing.invariant) && !standing.is_on_trial)
-            result_.exercised.emplace(standing.invariant, standing.exercised);
-    for (const auto& oracle : oracles_) {
-        if (judge_rest) oracle->at_rest(view);
-        if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
-    }
+        if (judged(standing.invariant)) result_.exercised.emplace(standing.invariant, standing.exercised);
     const sim::ExpectedEvents no_events(scenario_.expect, topology_);
     sim::judge_expectations(scenario_.expect, jobs_, sim::MetricStore(), no_events, result_);
     sim::judge_runs(scenario_.expect, runs_, result_);
@@ -437,8 +421,8 @@ bool Rehearsal::judged(std::string_view invariant) const {
     return scenario_.expect.all_invariants || std::ranges::find(named, invariant) != named.end();
 }
 
-void Rehearsal::violated(std::string_view invariant, NodeId node, std::string_view job, std::string detail,
-                         sim::EventNumber earlier) {
+void Rehearsal::violated_at(sim::EventNumber here, std::string_view invariant, NodeId node, std::string_view job,
+                            std::string detail, sim::EventNumber earlier) {
     if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
     sim::Violation violation;
     violation.invariant = invariant;
@@ -446,7 +430,7 @@ void Rehearsal::violated(std::string_view invariant, NodeId node, std::string_vi
     if (node.valid()) violation.node = topology_.name(node);
     violation.job = job;
     violation.detail = std::move(detail);
-    violation.fact.event = present();
+    violation.fact.event = here != 0 ? here : present();
     violation.fact.at_ns = witness_.now().time_since_epoch().count();
     if (earlier != 0) violation.earlier.emplace().event = earlier;
     result_.violations.push_back(std::move(violation));

@@ -11,8 +11,8 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
 #include "prod/rehearsal/feasible.h"
+#include "sim/rules/invariants.h"
 #include "sim/judge/judgement.h"
-#include "sim/oracles/oracle.h"
 
 namespace lockstep::prod::rehearsal {
 namespace {
@@ -34,17 +34,12 @@ sim::Cluster two_schedulers() {
     return cluster;
 }
 
-class WitnessTest : public ::testing::Test, private sim::Judge {
+class WitnessTest : public ::testing::Test, private sim::Findings {
 protected:
-    WitnessTest() : oracles_(sim::make_oracles(*this, settings_)) {
+    WitnessTest() {
         sim::add_rules(judgement_, settings_, {}, judged_invariants());
         witness.add_observer(judgement_.model(), sim::Model::kWanted);
         witness.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
-        for (const auto& oracle : oracles_) {
-            if (std::ranges::find(judged_invariants(), oracle->invariant()) == judged_invariants().end()) continue;
-            witness.add_observer(*oracle, oracle->wants().events);
-            witness.add_observer(*oracle, oracle->wants().changes);
-        }
         witness.add_observer(judgement_.model().weather(), sim::Weather::kWanted);
     }
 
@@ -78,9 +73,7 @@ protected:
         witness.emit(event);
     }
     std::set<std::string> broken(bool quiet = true) {
-        const sim::RestView view{witness.mirror().keyspace(), quiet};
-        judgement_.model().at_rest(view.redis, quiet);
-        for (const auto& oracle : oracles_) oracle->at_rest(view);
+        judgement_.model().at_rest(witness.mirror().keyspace(), quiet);
         return found_;
     }
 
@@ -92,19 +85,18 @@ protected:
                     at(kBegan)};
 
 private:
-    void violated(std::string_view invariant, fakes::NodeId, std::string_view, std::string, sim::EventNumber) override {
+    void violated_at(sim::EventNumber, std::string_view invariant, fakes::NodeId, std::string_view, std::string,
+                     sim::EventNumber) override {
         found_.emplace(invariant);
     }
     sim::EventNumber present() override { return witness.events(); }
     const sim::Time& told_at() const override { return witness.told_at(); }
-    const sim::Model& model() const override { return judgement_.model(); }
 
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
     sim::Judgement judgement_{*this};
-    const engine::Tunables tunables_;  // before the oracles, which look at them as long as they live
+    const engine::Tunables tunables_;  // before the rules, which look at them as long as they live
     sim::TunablesInForce settings_{tunables_};
-    std::vector<std::unique_ptr<sim::Oracle>> oracles_;
 };
 
 using Names = std::set<std::string>;

@@ -15,8 +15,6 @@ public:
     /// each other: that event, and `earlier`; 0: there is no earlier one. The first violation stops the run.
     virtual void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
                              std::string detail, EventNumber earlier) = 0;
-    /// What was told about this job has put an invariant to the test; empty: about none.
-    virtual void exercised_by(std::string_view /*job*/) {}
 };
 
 }  // namespace lockstep::sim

@@ -17,11 +17,12 @@ private:
     [[nodiscard]] std::string_view job() const { return job_ == nullptr ? "" : job_->name; }
     void count_exercised() override {
         ++standing_.exercised;
-        if (!standing_.is_on_trial) findings_.exercised_by(job());
+        if (job_ == nullptr) return;
+        const auto number = static_cast<std::size_t>(job_->number);
+        if (number >= judgement_.judged_.size()) judgement_.judged_.resize(number + 1);
+        judgement_.judged_[number] = true;
     }
     void violated(EventNumber because, std::string detail) override {
-        if (standing_.first_violation == 0) standing_.first_violation = observed_.event;
-        if (standing_.is_on_trial) return;
         findings_.violated_at(observed_.event, standing_.invariant, observed_.node, job(), std::move(detail), because);
     }
 
@@ -34,9 +35,19 @@ private:
 
 Judgement::Judgement(Findings& findings) : findings_(findings), model_(findings, *this) {}
 
-void Judgement::add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables, bool is_on_trial) {
-    rules_.begin(standings_.emplace_back(Standing{.invariant = invariant, .is_on_trial = is_on_trial}));
+void Judgement::add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables) {
+    rules_.begin(standings_.emplace_back(Standing{.invariant = invariant}));
     make(rules_, tunables);
+}
+
+std::set<std::string> Judgement::unjudged() const {
+    std::set<std::string> left;
+    for (const Job& job : model_.jobs()) {
+        const auto number = static_cast<std::size_t>(job.number);
+        const bool is_judged = number < judged_.size() && judged_[number];
+        if (job.causes.of(Asked::submit).called && !is_judged) left.emplace(job.name);
+    }
+    return left;
 }
 
 void Judgement::on_facts(std::span<const Fact> facts) {

@@ -3,8 +3,11 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/judge/findings.h"
 #include "sim/judge/rules.h"
@@ -17,12 +20,14 @@ public:
     explicit Judgement(Findings& findings);
 
     /// The tunables outlive this.
-    void add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables, bool is_on_trial = false);
-    /// To be told of everything, before the oracles.
+    void add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables);
+    /// To be told of everything that it wants.
     [[nodiscard]] Model& model() { return model_; }
     [[nodiscard]] const Model& model() const { return model_; }
     /// In the order in which they were added.
     [[nodiscard]] const std::deque<Standing>& standings() const { return standings_; }
+    /// Jobs that were submitted and have put no invariant to the test, by name.
+    [[nodiscard]] std::set<std::string> unjudged() const;
 
 private:
     class Opinion;
@@ -39,6 +44,7 @@ private:
     std::deque<Standing> standings_;
     Rules rules_;
     std::multimap<Time, Obligation> owed_;  // by when they are due
+    std::vector<bool> judged_;              // by Job::number
 };
 
 }  // namespace lockstep::sim

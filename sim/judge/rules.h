@@ -10,15 +10,13 @@
 //     }
 //     void tenant_limit(Rules& rules, const engine::Tunables& tunables) { rules.add(within_the_tenants_limit); }
 //
-// 1. One file of sim/rules/ per invariant, its factory in sim/rules/rules.h and in the table of sim/oracles/invariants.cpp.
+// 1. One file of sim/rules/ per invariant, its factory in sim/rules/rules.h and in the table of sim/rules/invariants.cpp.
 // 2. A rule compares. What the documents allow next is a function of sim/spec/, which cites its paragraph; what can be known from
 //    outside is a member of the model. A rule that keeps what another one could need belongs into the model.
 // 3. Where data is lost, the model follows what Redis has kept, so that a rule has no case for it.
 // 4. `require` is called where the rule applies, held or not; the message says what was observed and what is allowed. `because` is
 //    the earlier event that makes the present one wrong, or 0.
 // 5. What is to have happened by a time is expected (`expect_by`), and what the run comes to is a rule over `AtRest`.
-// 6. A table entry that has both an oracle and a rule is judged by the oracle, and the rule runs beside it
-//    (sim/judge/judges_agree_test.cpp).
 #pragma once
 
 #include <cstdint>
@@ -67,9 +65,7 @@ protected:
 /// One invariant in one run, and what came of it so far.
 struct Standing {
     std::string_view invariant;
-    bool is_on_trial = false;  // beside an oracle of the same name: it reports nothing
     std::uint64_t exercised = 0;
-    EventNumber first_violation = 0;  // 0: none
 };
 
 /// The rules of a run, by the facts that they want.

@@ -24,7 +24,10 @@ void ReplicaTraffic::chosen(WorkerNumber worker, const Job* job, EventNumber fir
 void ReplicaTraffic::sent(WorkerNumber worker, const Job* job) {
     auto& [sure, unsure, counted] = at(worker);
     const auto found = latest_of(unsure, job);
-    if (found == unsure.end()) return;
+    const auto in_sure = latest_of(sure, job);
+    // The same dispatch once more.
+    const bool was_sent = in_sure != sure.end() && found != unsure.end() && found->last.event < in_sure->last.event;
+    if (found == unsure.end() || was_sent) return;
     found->is_sent = true;
     if (found->is_doubtful) return;
     const auto newer = std::find_if(sure.rbegin(), sure.rend(),

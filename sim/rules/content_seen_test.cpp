@@ -1,6 +1,6 @@
 #include <gmock/gmock.h>
 
-#include "sim/oracles/forged_world.h"
+#include "sim/rules/forged_world.h"
 
 namespace lockstep::sim {
 namespace {

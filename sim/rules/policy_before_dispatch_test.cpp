@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "sim/oracles/forged_world.h"
+#include "sim/rules/forged_world.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {

@@ -39,13 +39,6 @@ struct CallSite {
     friend auto operator<=>(const CallSite&, const CallSite&) = default;
 };
 
-/// What rules found that run beside an oracle of the same invariant, which alone judges the run.
-struct TrialOfRules {
-    std::string_view invariant;
-    std::uint64_t exercised = 0;
-    std::uint64_t first_violation = 0;  // the number of its event; 0: none
-};
-
 struct RunOptions {
     /// Where every event goes as one JSON line; null = nowhere. The file is the run's own, no other run may share it, and its owner
     /// finishes it after the run.
@@ -94,7 +87,6 @@ struct RunResult {
     std::vector<ExpectationOutcome> expectations;
     std::vector<FaultCount> faults;                  // in the order of the file, then those of chaos
     std::map<std::string, std::uint64_t> exercised;  // by invariant; one that was checked but never applied has 0
-    std::vector<TrialOfRules> trials;
     std::set<std::string> unjudged;                  // jobs that were submitted and put no invariant to the test
     reports::Histories histories;
     std::map<std::string, std::uint64_t> reached;

@@ -9,14 +9,12 @@
 #include <utility>
 
 #include "sim/explain/explanation.h"
-#include "sim/judge/judgement.h"
+#include "sim/rules/invariants.h"
 #include "sim/measure/run_measures.h"
-#include "sim/oracles/oracle.h"
 #include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
 #include "sim/run/expected_values.h"
 #include "sim/run/job_tracker.h"
-#include "sim/run/judged_jobs.h"
 #include "sim/run/run_tracker.h"
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/world_dumper.h"
@@ -59,7 +57,7 @@ FaultPlan::Heal heal_of(const Chaos& chaos) {
 }
 
 /// One run, from the building of its world to its judgement.
-class Run final : private Judge {
+class Run final : private Findings {
 public:
     Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options)
         : scenario_(scenario),
@@ -71,7 +69,7 @@ public:
           expected_events_(scenario.expect, simulation_.topology()),
           expected_values_(scenario.expect) {
         add_tunables();
-        if (options.judge) make_judges();
+        if (options.judge) add_judgement();
         result_.file = scenario.file;
         result_.name = scenario.name;
         result_.seed = seed;
@@ -105,7 +103,7 @@ public:
 
 private:
     void add_tunables();
-    void make_judges();
+    void add_judgement();
     void observe();
     void note_unjudged();
     void tally_histories();
@@ -116,15 +114,10 @@ private:
     void judge_rest(bool quiet);
     [[nodiscard]] bool all_submitted() const;
     void note_defect();
-    void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
-                  EventNumber earlier) override;
     void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
                      std::string detail, EventNumber earlier) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
     [[nodiscard]] const Time& told_at() const override { return simulation_.trace().told_at(); }
-    [[nodiscard]] const Model& model() const override { return judgement_.model(); }
-    void exercised() override { judged_jobs_.exercised(); }
-    void exercised_by(std::string_view job) override { judged_jobs_.exercised_by(job); }
     [[nodiscard]] reports::Fact present_fact();
     [[nodiscard]] bool judged(std::string_view invariant) const;
     [[nodiscard]] bool found(std::string_view invariant) const;
@@ -136,10 +129,8 @@ private:
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
     Judgement judgement_{*this};
-    std::vector<std::unique_ptr<Oracle>> oracles_;
     JobTracker jobs_;
     RunTracker runs_;
-    JudgedJobs judged_jobs_;
     ExpectedEvents expected_events_;
     ExpectedValues expected_values_;
     std::optional<HistoryRecorder> history_;
@@ -165,10 +156,9 @@ void Run::add_tunables() {
             for (const auto& [name, value] : with->config) tunables_.add(name, value);
 }
 
-void Run::make_judges() {
+void Run::add_judgement() {
     const auto& cluster = scenario_.cluster;
     judgement_.model().set_max_payload(cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
-    oracles_ = make_oracles(*this, tunables_, cluster.pinned);
     tunables_.pin_fail_modes(cluster.pinned.input_fail_mode, cluster.pinned.output_fail_mode);
     add_rules(judgement_, tunables_, cluster.documents.timeouts);
 }
@@ -201,15 +191,9 @@ void Run::observe() {
     cluster_.redis().add_observer(runs_);
     trace.add_observer(expected_events_);
     if (!options_.judge) return;
-    trace.add_observer(judged_jobs_);
     trace.add_observer(judgement_.model(), Model::kWanted);
     cluster_.redis().add_observer(judgement_.model());
-    for (const auto& oracle : oracles_) {
-        trace.add_observer(*oracle, oracle->wants().events);
-        cluster_.redis().add_observer(*oracle, oracle->wants().changes);
-    }
     trace.add_observer(judgement_.model().weather(), Weather::kWanted);
-    trace.add_observer(judged_jobs_.told_to_all());
 }
 
 bool Run::is_quiet() {
@@ -251,18 +235,10 @@ RunResult Run::execute() {
         result_.expectations.push_back(
             {fmt::format("{} violated", name), broken ? "it violated" : "that it held", broken});
     }
-    for (const auto& oracle : oracles_) {
-        if (judged(oracle->invariant())) result_.exercised.emplace(oracle->invariant(), oracle->exercised());
-    }
-    for (const Standing& standing : judgement_.standings()) {
-        if (!judged(standing.invariant)) continue;
-        if (standing.is_on_trial)
-            result_.trials.push_back({standing.invariant, standing.exercised, standing.first_violation});
-        else
-            result_.exercised.emplace(standing.invariant, standing.exercised);
-    }
+    for (const Standing& standing : judgement_.standings())
+        if (judged(standing.invariant)) result_.exercised.emplace(standing.invariant, standing.exercised);
     tally_histories();
-    result_.unjudged = judged_jobs_.unjudged();
+    result_.unjudged = judgement_.unjudged();
     if (!result_.violations.empty()) {
         for (const Topology::Entry& node : simulation_.topology().nodes()) result_.nodes.push_back(node.name);
     }
@@ -337,10 +313,8 @@ void Run::rest() {
 }
 
 void Run::judge_rest(bool quiet) {
-    const RestView view{cluster_.redis().keyspace(), quiet};
     at_rest_ = true;
-    judgement_.model().at_rest(view.redis, quiet, cluster_.handlers_in_flight());
-    for (const auto& oracle : oracles_) oracle->at_rest(view);
+    judgement_.model().at_rest(cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight());
 }
 
 /// A job that the gateway has recorded counts, even if it has died before it could say so on the bus.
@@ -391,8 +365,8 @@ reports::Fact Run::present_fact() {
     return {.event = present(), .at_ns = simulation_.now().time_since_epoch().count(), .node = {}, .what = {}};
 }
 
-void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
-                   EventNumber earlier) {
+void Run::violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
+                      std::string detail, EventNumber earlier) {
     if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
     result_.violations.push_back({std::string(invariant),
                                   engine::to_millis(simulation_.now().time_since_epoch()),
@@ -403,17 +377,11 @@ void Run::violated(std::string_view invariant, fakes::NodeId node, std::string_v
                                   present_fact()});
     Violation& violation = result_.violations.back();
     violation.at_rest = at_rest_;
+    if (here != 0) violation.fact.event = here;
     if (earlier != 0) violation.earlier.emplace().event = earlier;
     const bool all_found =
         std::ranges::all_of(scenario_.expect.violated, [this](const std::string& name) { return found(name); });
     if (all_found) simulation_.stop("a violation");
-}
-
-void Run::violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
-                      std::string detail, EventNumber earlier) {
-    const std::size_t before = result_.violations.size();
-    violated(invariant, node, job, std::move(detail), earlier);
-    if (result_.violations.size() > before && here != 0) result_.violations.back().fact.event = here;
 }
 
 bool Run::verdict() const {

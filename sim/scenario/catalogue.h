@@ -23,7 +23,7 @@ struct NamedItem {
     bool available = false;
 };
 
-/// Defined with the oracles, whose table (sim/oracles/invariants.h) also says who judges what: the file format needs names only.
+/// Defined with the rules, in whose table (sim/rules/invariants.h) stands what judges each: the file format needs names only.
 [[nodiscard]] std::span<const NamedItem> invariant_table();
 /// Those that excuse the jobs whose data these servers have lost, and no others (engine/delivery-semantics.md, "What holds even
 /// then"). All invariants are watched whatever is lost.

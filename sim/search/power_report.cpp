@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reports/result_json.h"
-#include "sim/oracles/planted_breaks.h"
+#include "sim/rules/planted_breaks.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -186,7 +186,7 @@ std::string power_markdown(const PowerReport& report) {
         "## Oracles\n\n"
         "Which mechanisms each oracle notices: in a search, in a scenario file that proves the mechanism, or in "
         "both.\nOne that none of them puts to work is shown a break that was planted by hand "
-        "(`sim/oracles/planted_breaks.cpp`), "
+        "(`sim/rules/planted_breaks.cpp`), "
         "and notices it.\n\n{}",
         report.command, report.version, options.repeats, options.seeds, options.first, summary(report),
         mechanism_table(report), oracle_table(report));

@@ -1,7 +1,7 @@
-# What judges goes by keys, values and messages: an oracle or a rule that knew a script by its name would judge how the engine does
-# something, and go blind when it does it by another script. Fails where one names a script. What tells oracles stories may name them.
+# What judges goes by keys, values and messages: a rule that knew a script by its name would judge how the engine does
+# something, and go blind when it does it by another script. Fails where one names a script. What tells rules stories may name them.
 #
-#   cmake -D ROOT=<source folder> -P blind_oracles.cmake
+#   cmake -D ROOT=<source folder> -P blind_rules.cmake
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB scripts ${ROOT}/engine/*/scripts/*.lua)
@@ -15,7 +15,7 @@ list(JOIN scripts "|" names)
 
 set(problems "")
 set(sources "")
-foreach(folder oracles model spec rules judge)
+foreach(folder model spec rules judge)
   file(GLOB found RELATIVE ${ROOT} ${ROOT}/sim/${folder}/*.cpp ${ROOT}/sim/${folder}/*.h)
   list(APPEND sources ${found})
 endforeach()

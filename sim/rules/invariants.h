@@ -4,38 +4,32 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
-#include "engine/config/pinned_settings.h"
 #include "engine/config/tunables.h"
-#include "sim/judge/rules.h"
+#include "sim/judge/judgement.h"
 #include "sim/model/tunables_in_force.h"
-#include "sim/oracles/oracle.h"
 #include "sim/scenario/data_loss.h"
 
 namespace lockstep::sim {
 
-/// What a run gives its oracles to go by. See make_oracles.
-struct Surroundings {
-    Judge& judge;
-    TunablesInForce& tunables;
-    engine::PinnedSettings pinned;
-};
-
 struct Invariant {
     std::string_view name;
     std::string_view help;
-    /// Of these two, one that is null does not judge it; where both are, the name is one of the file format that this version does
-    /// not judge. The tunables are those that are read, as they suit everybody where not all have the same.
-    std::unique_ptr<Oracle> (*make)(const Surroundings& run, const engine::Tunables& tunables) = nullptr;
     RuleFactory rules = nullptr;
+    /// The tunables that its rules read; they are given what suits all schedulers where not all have the same.
     std::vector<TunableUse> reads{};
     DataLoss excused_where_lost{};  // jobs whose data one of these servers has lost may break it
 };
 
 /// In the order in which people read of them.
 [[nodiscard]] const std::vector<Invariant>& invariants();
+
+/// Adds the rules of all invariants that can be judged by these tunables; of those only the ones that are named, if any is. The tunables
+/// outlive them. `timeouts`: the document that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none.
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts = {},
+               std::span<const std::string_view> only = {});
 
 }  // namespace lockstep::sim

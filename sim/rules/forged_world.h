@@ -1,7 +1,7 @@
-// A world that is only told of: events and a keyspace, in the order in which servers would tell of them, with every oracle
+// A world that is only told of: events and a keyspace, in the order in which servers would tell of them, with every rule
 // watching. What a sound cluster does is here in the words of the system; what a broken one does is said in planted_breaks.cpp.
 //
-// Nothing of it is the engine's: stories are told of what can be seen from outside, as an oracle sees it.
+// Nothing of it is the engine's: stories are told of what can be seen from outside, as a rule sees it.
 #pragma once
 
 #include <map>
@@ -15,13 +15,12 @@
 #include "engine/wire/fwd.h"
 #include "fakes/redis/keyspace_events.h"
 #include "sim/judge/judgement.h"
-#include "sim/oracles/oracle.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/lifetimes.h"
 
 namespace lockstep::sim {
 
-class ForgedWorld final : private Judge, private fakes::Trace {
+class ForgedWorld final : private Findings, private fakes::Trace {
 public:
     static constexpr NodeId kReplica{5};
     static constexpr NodeId kOtherReplica{6};
@@ -162,11 +161,10 @@ public:
 
 private:
     bool emit(const fakes::Event& told) override;
-    void violated(std::string_view invariant, fakes::NodeId node, std::string_view job, std::string detail,
-                  EventNumber earlier) override;
+    void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
+                     std::string detail, EventNumber earlier) override;
     EventNumber present() override { return events_; }
     [[nodiscard]] const Time& told_at() const override { return now_; }
-    [[nodiscard]] const Model& model() const override { return judgement_.model(); }
 
     [[nodiscard]] cap::BusPacket request_packet(const std::string& job) const;
     [[nodiscard]] std::string question_about(const std::string& job) const;
@@ -207,7 +205,6 @@ private:
     fakes::redis::KeyspaceEvents keyspace_events_;
     Judgement judgement_{*this};
     NameNumbers job_numbers_;
-    std::vector<std::unique_ptr<Oracle>> oracles_;
     std::map<std::string, std::map<std::string, std::string>> labels_;  // by job
     std::map<std::string, std::string> inputs_;                         // where each job's is
     std::set<std::string> hidden_;

@@ -1,10 +1,10 @@
-#include "sim/oracles/planted_breaks.h"
+#include "sim/rules/planted_breaks.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 
-#include "sim/oracles/forged_world.h"
+#include "sim/rules/forged_world.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

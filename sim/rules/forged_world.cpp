@@ -1,4 +1,4 @@
-#include "sim/oracles/forged_world.h"
+#include "sim/rules/forged_world.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
+#include "sim/rules/invariants.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/listings.h"
 #include "sim/model/request_facts.h"
@@ -54,13 +55,10 @@ fakes::Event message_event(EventKind kind, std::uint64_t sequence) {
 
 }  // namespace
 
-ForgedWorld::ForgedWorld()
-    : keyspace_events_(*this, Topology::kRedis, fakes::redis::default_lock_keys()),
-      oracles_(make_oracles(*this, settings_)) {
+ForgedWorld::ForgedWorld() : keyspace_events_(*this, Topology::kRedis, fakes::redis::default_lock_keys()) {
     keys_.add_observer(keyspace_events_);
     keys_.add_observer(judgement_.model());
     add_rules(judgement_, settings_);
-    for (const auto& oracle : oracles_) keys_.add_observer(*oracle, oracle->wants().changes);
     heartbeat();
 }
 
@@ -71,20 +69,16 @@ bool ForgedWorld::emit(const fakes::Event& told) {
     fakes::Event event = told;
     event.job_number = job_numbers_.number_of(event.job);
     if (Model::kWanted.contains(event.kind)) judgement_.model().on_event(event, now_);
-    for (const auto& oracle : oracles_)
-        if (oracle->wants().events.contains(event.kind)) oracle->on_event(event, now_);
     if (Weather::kWanted.contains(event.kind)) judgement_.model().weather().on_event(event, now_);
     return true;
 }
 
-void ForgedWorld::violated(std::string_view invariant, fakes::NodeId, std::string_view, std::string, EventNumber) {
+void ForgedWorld::violated_at(EventNumber, std::string_view invariant, fakes::NodeId, std::string_view, std::string,
+                              EventNumber) {
     violated_.emplace(invariant);
 }
 
-void ForgedWorld::rest() {
-    judgement_.model().at_rest(keys_, true);
-    for (const auto& oracle : oracles_) oracle->at_rest({.redis = keys_, .quiet = true});
-}
+void ForgedWorld::rest() { judgement_.model().at_rest(keys_, true); }
 
 cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {
     cap::JobRequest request;

@@ -1,6 +1,11 @@
-#include "sim/oracles/invariants.h"
+#include "sim/rules/invariants.h"
+
+#include <algorithm>
 
 #include "sim/rules/rules.h"
+#include "sim/scenario/catalogue.h"
+#include "sim/spec/giving_up.h"
+#include "sim/spec/worker_life.h"
 
 namespace lockstep::sim {
 
@@ -13,13 +18,13 @@ constexpr DataLoss kExcusedByEither{.redis = true, .nats = true};
 
 std::vector<Invariant> make_table() {
     return {
-        // Of a job that Redis has forgotten, nobody knows any more that it was sent.
+        // Of a job that Redis has forgotten, it is not known any more that it was sent.
         {.name = "no_duplicate_dispatch",
          .help = "one dispatch number reaches workers at most once; no job is executed twice",
          .rules = rules::no_duplicate_dispatch,
          .reads = {least(&T::publish_settle), least(&T::publish_timeout)},
          .excused_where_lost = kExcusedByRedis},
-        // Of a job that Redis has forgotten, nobody knows any more that it came; of one that NATS has, nobody but the stream did.
+        // Of a job that Redis has forgotten, it is not known any more that it came; of one that NATS has, only the stream knew.
         {.name = "no_lost_job",
          .help = "every acknowledged submit ends terminal or waiting for an approval",
          .rules = rules::no_lost_job,
@@ -242,6 +247,48 @@ std::vector<Invariant> make_table() {
 const std::vector<Invariant>& invariants() {
     static const std::vector<Invariant> kTable = make_table();
     return kTable;
+}
+
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts,
+               std::span<const std::string_view> only) {
+    judgement.model().set_tunables(tunables);
+    judgement.model().set_time_limits(timeouts);
+    judgement.model().set_answers_good_for(
+        spec::by_the_slowest_clock(tunables.most_of(&engine::Tunables::policy_answer_max_age)));
+    judgement.model().set_liveness_times({tunables.most_of(&engine::Tunables::worker_ttl),
+                                          tunables.most_of(&engine::Tunables::hydrated_worker_ttl),
+                                          tunables.most_of(&engine::Tunables::snapshot_lock_ttl)});
+    const std::int64_t last = tunables.least_of(&engine::Tunables::bus_max_deliver);
+    if (last == tunables.most_of(&engine::Tunables::bus_max_deliver))
+        judgement.model().follow_deliveries(spec::first_followed(last), last);
+    const auto is_local = [&tunables](std::string engine::Tunables::* mode) {
+        return tunables.least_of(mode) == "local";
+    };
+    judgement.model().set_runs_go_unlocked(is_local(&engine::Tunables::wf_on_redis_error) ||
+                                           is_local(&engine::Tunables::wf_on_contention));
+    for (const Invariant& invariant : invariants()) {
+        if (!only.empty() && std::ranges::find(only, invariant.name) == only.end()) continue;
+        const engine::Tunables* read = tunables.as_read_by(invariant.name, invariant.reads);
+        if (read != nullptr) judgement.add(invariant.name, invariant.rules, *read);
+    }
+}
+
+std::span<const NamedItem> invariant_table() {
+    static const std::vector<NamedItem> kItems = [] {
+        std::vector<NamedItem> items;
+        for (const Invariant& invariant : invariants()) items.push_back({invariant.name, invariant.help, true});
+        return items;
+    }();
+    return kItems;
+}
+
+std::vector<std::string> excused_by(DataLoss loss) {
+    std::vector<std::string> names;
+    for (const Invariant& invariant : invariants()) {
+        const DataLoss& excuse = invariant.excused_where_lost;
+        if ((loss.redis && excuse.redis) || (loss.nats && excuse.nats)) names.emplace_back(invariant.name);
+    }
+    return names;
 }
 
 }  // namespace lockstep::sim

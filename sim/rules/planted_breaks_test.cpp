@@ -1,5 +1,5 @@
 // Every oracle of the catalogue is awake: it objects to the break that was planted for it, and to nothing else.
-#include "sim/oracles/planted_breaks.h"
+#include "sim/rules/planted_breaks.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
