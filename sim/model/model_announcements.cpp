@@ -189,7 +189,7 @@ void Model::forget_in_nats(const Event& fault) {
     }
     for (Job& job : jobs_) {
         if (power_cut) {
-            job.passage.stored_by = {};
+            job.passage.lost_in_stream();
             job.submission.unsettled = 0;
             job.bad_end.delivered_before_cut |= job.bad_end.delivered;
             job.results.all_lost();

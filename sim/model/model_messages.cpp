@@ -110,7 +110,9 @@ void Model::on_publish(const Event& event, Time now) {
         Job& sent = job_of(event);
         sent.sendings.goes_on(event, {clock_.present(), now});
         follow_traffic(event, sent, worker_names_.number_of(*worker));
-        if (event.when == When::answered && event.outcome == EventOutcome::applied) sent.passage.stored_by = event.node;
+        // An answer may still be on its way when a power cut takes what it was about.
+        const bool is_stored = event.outcome == EventOutcome::applied && sent.passage.in_stream;
+        if (event.when == When::answered && is_stored) sent.passage.stored_by = event.node;
         return;
     }
     if (event.subject == wire::kSubjectResult && event.packet != nullptr &&

@@ -20,6 +20,9 @@ struct Passage {
 
     void dispatched() {
         ++dispatches;
+        lost_in_stream();
+    }
+    void lost_in_stream() {
         stored_by = {};
         in_stream = false;
     }

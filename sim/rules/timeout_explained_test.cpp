@@ -56,7 +56,12 @@ protected:
         event.sequence = sequence;
         tell(event);
     }
-    void acknowledged_by_stream() { about_job(EventKind::publish, "worker.w.jobs", When::answered); }
+    void stored() { about_job(EventKind::stored, "worker.w.jobs", When::applied); }
+    void answered() { about_job(EventKind::publish, "worker.w.jobs", When::answered); }
+    void acknowledged_by_stream() {
+        stored();
+        answered();
+    }
     void times_out_untried_for(engine::Duration time) {
         state("PENDING");
         take_lock();
@@ -123,6 +128,21 @@ TEST_F(TimeoutExplainedTest, APowerCutTakesTheAnswerWithIt) {
     fault("nats.power_cut", "now");
     message(EventKind::ack);
     EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(TimeoutExplainedTest, AnAnswerThatComesAfterThePowerCutProvesNothing) {
+    dispatch();
+    stored();
+    fault("nats.power_cut", "now");
+    answered();
+    message(EventKind::deliver);
+    message(EventKind::ack);
+    EXPECT_THAT(found, IsEmpty());
+    stored();
+    answered();
+    message(EventKind::deliver);
+    message(EventKind::ack);
+    EXPECT_EQ(found.size(), 1U) << "it is stored once more";
 }
 
 TEST_F(TimeoutExplainedTest, AJobThatItsWorkerGetsAndThatBecomesRunningIsInOrder) {
@@ -280,7 +300,7 @@ protected:
     /// While it is being published NATS goes, and comes back with another process, or the same.
     void dispatch_while_nats_restarts(engine::Duration away = 1s) {
         dispatch();
-        about_job(EventKind::stored, "worker.w.jobs", When::applied);
+        stored();
         befall(EventKind::node_down, Topology::kNats);
         now += away;
         befall(EventKind::node_up, Topology::kNats);
