@@ -11,11 +11,11 @@
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
-#include "sim/rules/invariants.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/listings.h"
 #include "sim/model/request_facts.h"
 #include "sim/model/snapshot_text.h"
+#include "sim/rules/invariants.h"
 #include "sim/spec/letter_codes.h"
 
 namespace lockstep::sim {
@@ -42,15 +42,13 @@ cap::BusPacket result_packet(const std::string& job, cap::JobStatus status) {
 }
 
 fakes::Event message_event(EventKind kind, std::uint64_t sequence) {
-    fakes::Event event;
-    event.kind = kind;
-    event.outcome = fakes::EventOutcome::applied;
-    event.node = ForgedWorld::kReplica;
-    event.subject = wire::kSubjectSubmit;
-    event.stream = wire::kStreamSys;
-    event.name = "dur_cordum-scheduler__sys_job_submit";
-    event.sequence = sequence;
-    return event;
+    return {.kind = kind,
+            .outcome = fakes::EventOutcome::applied,
+            .node = ForgedWorld::kReplica,
+            .subject = wire::kSubjectSubmit,
+            .name = kSchedulersSubmissions,
+            .stream = wire::kStreamSys,
+            .sequence = sequence};
 }
 
 }  // namespace
@@ -117,15 +115,14 @@ void ForgedWorld::renew(std::string_view key) {
 template <class Change>
 void ForgedWorld::script(NodeId client, std::string_view name, std::string_view key, std::string_view job,
                          std::string_view reply, Change change) {
-    fakes::Event event;
-    event.kind = EventKind::redis;
-    event.node = client;
-    event.peer = Topology::kRedis;
-    event.command = name.empty() ? "SET" : "EVALSHA";
-    event.script = name;
-    event.key = key;
-    event.job = job;
-    event.when = When::before;
+    fakes::Event event{.kind = EventKind::redis,
+                       .when = When::before,
+                       .node = client,
+                       .peer = Topology::kRedis,
+                       .job = job,
+                       .command = name.empty() ? "SET" : "EVALSHA",
+                       .script = name,
+                       .key = key};
     emit(event);
     command(client, event.command, key, change);
     event.when = When::applied;
@@ -138,48 +135,52 @@ void ForgedWorld::script(NodeId client, std::string_view name, std::string_view 
 
 void ForgedWorld::tell(EventKind kind, When when, NodeId node, std::string_view job, std::string_view subject,
                        const cap::BusPacket* packet, std::string_view message_id) {
-    fakes::Event event;
-    event.kind = kind;
-    event.when = when;
-    event.outcome = fakes::EventOutcome::applied;
-    event.node = node;
-    event.job = job;
-    event.subject = subject;
-    event.packet = packet;
-    event.message_id = message_id;
-    if (kind == EventKind::stored) event.sequence = ++stream_sequence_;
-    emit(event);
+    emit({.kind = kind,
+          .when = when,
+          .outcome = fakes::EventOutcome::applied,
+          .node = node,
+          .subject = subject,
+          .job = job,
+          .message_id = message_id,
+          .sequence = kind == EventKind::stored ? ++stream_sequence_ : 0,
+          .packet = packet});
 }
 
 void ForgedWorld::tell_of_result(EventKind kind, When when, NodeId node, std::string_view durable,
                                  const std::string& job, const cap::BusPacket& packet) {
-    fakes::Event event;
-    event.kind = kind;
-    event.when = when;
-    event.outcome = fakes::EventOutcome::applied;
-    event.node = node;
-    event.job = job;
-    event.subject = wire::kSubjectResult;
-    event.packet = &packet;
-    event.name = durable;
-    event.stream = wire::kStreamSys;
-    event.sequence = stream_sequence_;
-    emit(event);
+    emit({.kind = kind,
+          .when = when,
+          .outcome = fakes::EventOutcome::applied,
+          .node = node,
+          .subject = wire::kSubjectResult,
+          .job = job,
+          .name = durable,
+          .stream = wire::kStreamSys,
+          .sequence = stream_sequence_,
+          .packet = &packet});
 }
 
 void ForgedWorld::on_every_call(EventKind kind, NodeId node, std::string_view job, std::string_view to,
                                 std::string_view question, std::string_view answer) {
-    fakes::Event event;
-    event.kind = kind;
-    event.node = node;
-    event.job = job;
-    for (const When when : {When::before, When::applied, When::answered}) {
-        event.when = when;
-        event.outcome = when == When::before ? fakes::EventOutcome::none : fakes::EventOutcome::applied;
-        event.payload = when == When::before ? question : answer;
-        if (when != When::before) event.to = to;
-        emit(event);
-    }
+    emit({.kind = kind, .when = When::before, .node = node, .job = job, .payload = question});
+    for (const When when : {When::applied, When::answered})
+        emit({.kind = kind,
+              .when = when,
+              .outcome = fakes::EventOutcome::applied,
+              .node = node,
+              .job = job,
+              .to = to,
+              .payload = answer});
+}
+
+void ForgedWorld::ask_in_vain(EventKind kind, std::string_view job, std::string_view to) {
+    emit({.kind = kind, .when = When::before, .node = kReplica, .job = job});
+    emit({.kind = kind,
+          .when = When::answered,
+          .outcome = fakes::EventOutcome::unknown,
+          .node = kReplica,
+          .job = job,
+          .to = to});
 }
 
 template <class Container>
@@ -198,14 +199,12 @@ void ForgedWorld::submit(const std::string& job, const std::string& tenant) {
     command(Topology::kGateway, "EXEC", meta_key(job), [&] { enter(job, "PENDING"); });
     tell(EventKind::publish, When::before, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
     tell(EventKind::stored, When::applied, Topology::kGateway, job, wire::kSubjectSubmit, &packet, "jobreq:" + job);
-    fakes::Event told;
-    told.kind = EventKind::submit;
-    told.when = When::answered;
-    told.outcome = fakes::EventOutcome::applied;
-    told.node = Topology::kGateway;
-    told.job = job;
-    told.flag = true;
-    emit(told);
+    emit({.kind = EventKind::submit,
+          .when = When::answered,
+          .outcome = fakes::EventOutcome::applied,
+          .flag = true,
+          .node = Topology::kGateway,
+          .job = job});
 }
 
 void ForgedWorld::take_up(const std::string& job, NodeId replica) {
@@ -216,16 +215,13 @@ void ForgedWorld::take_up(const std::string& job, NodeId replica) {
 }
 
 void ForgedWorld::fail_to_read(const std::string& job) {
-    fakes::Event event;
-    event.kind = EventKind::redis;
-    event.node = kReplica;
-    const std::string lock = lock_key(job);
-    event.command = "EVALSHA";
-    event.key = lock;
-    event.job = job;
-    event.when = When::answered;
-    event.outcome = fakes::EventOutcome::unknown;
-    emit(event);
+    emit({.kind = EventKind::redis,
+          .when = When::answered,
+          .outcome = fakes::EventOutcome::unknown,
+          .node = kReplica,
+          .job = job,
+          .command = "EVALSHA",
+          .key = lock_key(job)});
 }
 
 void ForgedWorld::let_go(const std::string& job, NodeId replica) {
@@ -259,24 +255,16 @@ void ForgedWorld::ask_policy(const std::string& job, std::string_view decision, 
 
 void ForgedWorld::ask_policy_and_wait(const std::string& job) {
     const std::string question = question_about(job);
-    fakes::Event event;
-    event.kind = EventKind::kernel_check;
-    event.when = When::before;
-    event.node = kReplica;
-    event.job = job;
-    event.payload = question;
-    emit(event);
+    emit({.kind = EventKind::kernel_check, .when = When::before, .node = kReplica, .job = job, .payload = question});
 }
 
 void ForgedWorld::hear_policy(const std::string& job, std::string_view decision) {
-    fakes::Event event;
-    event.kind = EventKind::kernel_check;
-    event.when = When::answered;
-    event.outcome = fakes::EventOutcome::applied;
-    event.node = kReplica;
-    event.job = job;
-    event.to = decision;
-    emit(event);
+    emit({.kind = EventKind::kernel_check,
+          .when = When::answered,
+          .outcome = fakes::EventOutcome::applied,
+          .node = kReplica,
+          .job = job,
+          .to = decision});
 }
 
 void ForgedWorld::lose_lock(const std::string& job) {
@@ -284,18 +272,7 @@ void ForgedWorld::lose_lock(const std::string& job) {
     keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::evicted);
 }
 
-void ForgedWorld::ask_policy_in_vain(const std::string& job) {
-    fakes::Event event;
-    event.kind = EventKind::kernel_check;
-    event.node = kReplica;
-    event.job = job;
-    event.when = When::before;
-    emit(event);
-    event.when = When::answered;
-    event.outcome = fakes::EventOutcome::unknown;
-    event.to = "status:4";
-    emit(event);
-}
+void ForgedWorld::ask_policy_in_vain(const std::string& job) { ask_in_vain(EventKind::kernel_check, job, "status:4"); }
 
 std::string ForgedWorld::line_of(const std::string& job) const {
     const auto tenant = tenants_.find(job);
@@ -353,14 +330,6 @@ void ForgedWorld::find_tenant_full(const std::string& job, NodeId replica) {
     script(replica, "commit", meta_key(job), job, "*5\r\n$7\r\nrefused\r\n$12\r\ntenant_limit\r\n", [&] {
         keys_.zset_set(at<fakes::redis::SortedSet>(line_of(job)), job, 1);
         renew(line_of(job));
-    });
-}
-
-void ForgedWorld::find_workers_full(const std::string& job, NodeId replica) {
-    constexpr std::string_view kQueue = "lockstep:capacity:jobs:1;7:default.default";
-    script(replica, "commit", meta_key(job), job, "*1\r\n$2\r\nok\r\n", [&] {
-        keys_.zset_set(at<fakes::redis::SortedSet>(kQueue), job, 1);
-        renew(kQueue);
     });
 }
 
@@ -461,14 +430,12 @@ void ForgedWorld::turn_away(const std::string& job, NodeId replica, Duration del
         keys_.hash_set(at<fakes::redis::Hash>(meta_key(job)), "attempts", "1");
         keys_.remove(*keys_.find(lock_key(job)));
     });
-    fakes::Event event;
-    event.kind = EventKind::nak;
-    event.when = When::before;
-    event.node = replica;
-    event.job = job;
-    event.number = delay.count();
-    event.packet = &packet;
-    emit(event);
+    emit({.kind = EventKind::nak,
+          .when = When::before,
+          .node = replica,
+          .job = job,
+          .number = delay.count(),
+          .packet = &packet});
 }
 
 std::string ForgedWorld::utc() const {
@@ -538,13 +505,7 @@ void ForgedWorld::heartbeat_of(std::string_view worker, int active_jobs) {
         tell(EventKind::core_deliver, When::applied, replica, {}, wire::kSubjectHeartbeat, &packet);
 }
 
-void ForgedWorld::beat() {
-    fakes::Event event;
-    event.kind = EventKind::heartbeat;
-    event.node = kWorker;
-    event.name = kWorkerId;
-    emit(event);
-}
+void ForgedWorld::beat() { emit({.kind = EventKind::heartbeat, .node = kWorker, .name = kWorkerId}); }
 
 void ForgedWorld::call_off(const std::string& job, NodeId replica) {
     cap::JobCancel cancel;
@@ -554,33 +515,21 @@ void ForgedWorld::call_off(const std::string& job, NodeId replica) {
     tell(EventKind::core_publish, When::before, replica, job, wire::kSubjectCancel, &packet);
 }
 
-void ForgedWorld::expire_lock(const std::string& job) { run_out(lock_key(job)); }
-
-void ForgedWorld::pass_lock_on(const std::string& job) { set_text(kReplica, lock_key(job), "another handler's"); }
-
-void ForgedWorld::run_out(std::string_view key) {
+void ForgedWorld::expire_lock(const std::string& job) {
     keys_.act_for(Topology::kRedis);
-    keys_.remove(*keys_.find(key), fakes::redis::Removal::expired);
-}
-
-void ForgedWorld::strike(std::string_view key) {
-    command(kReplica, "DEL", key, [&] { keys_.remove(*keys_.find(key)); });
+    keys_.remove(*keys_.find(lock_key(job)), fakes::redis::Removal::expired);
 }
 
 void ForgedWorld::read_settings() {
-    for (const NodeId replica : {kReplica, kOtherReplica}) {
-        fakes::Event event;
-        event.kind = EventKind::redis;
-        event.node = replica;
-        event.peer = Topology::kRedis;
-        event.command = "GET";
-        event.key = "cfg:system:default";
-        event.outcome = fakes::EventOutcome::applied;
-        for (const When when : {When::applied, When::answered}) {
-            event.when = when;
-            emit(event);
-        }
-    }
+    for (const NodeId replica : {kReplica, kOtherReplica})
+        for (const When when : {When::applied, When::answered})
+            emit({.kind = EventKind::redis,
+                  .when = when,
+                  .outcome = fakes::EventOutcome::applied,
+                  .node = replica,
+                  .peer = Topology::kRedis,
+                  .command = "GET",
+                  .key = kSettingsKey});
 }
 
 void ForgedWorld::keep_request(const std::string& job) {
@@ -600,17 +549,7 @@ void ForgedWorld::keep_request(const std::string& job) {
     });
 }
 
-void ForgedWorld::judge_output_in_vain(const std::string& job) {
-    fakes::Event event;
-    event.kind = EventKind::output_check;
-    event.node = kReplica;
-    event.job = job;
-    event.when = When::before;
-    emit(event);
-    event.when = When::answered;
-    event.outcome = fakes::EventOutcome::unknown;
-    emit(event);
-}
+void ForgedWorld::judge_output_in_vain(const std::string& job) { ask_in_vain(EventKind::output_check, job, {}); }
 
 void ForgedWorld::withhold(const std::string& job) {
     const std::string key = meta_key(job);
@@ -657,13 +596,7 @@ void ForgedWorld::approve(const std::string& job) {
 }
 
 void ForgedWorld::reject(const std::string& job) {
-    fakes::Event event;
-    event.kind = EventKind::approve;
-    event.when = When::before;
-    event.node = Topology::kOperator;
-    event.job = job;
-    event.to = "DENIED";
-    emit(event);
+    emit({.kind = EventKind::approve, .when = When::before, .node = Topology::kOperator, .job = job, .to = "DENIED"});
     set_field(Topology::kOperator, meta_key(job), "approval_job_hash",
               wire::job_hash(request_packet(job).job_request()));
 }

@@ -63,8 +63,6 @@ public:
     void ask_policy(const std::string& job, std::string_view decision, int limit = 0, NodeId replica = kReplica);
     /// The job is not let through, because as many others of its tenant are on their way as policy allows.
     void find_tenant_full(const std::string& job, NodeId replica = kReplica);
-    /// Every worker has as many jobs as it takes: the job waits for a free slot.
-    void find_workers_full(const std::string& job, NodeId replica = kReplica);
     /// Nobody answers.
     void ask_policy_in_vain(const std::string& job);
     /// Both halves of a question by themselves.
@@ -116,11 +114,6 @@ public:
     void call_off(const std::string& job, NodeId replica = kReplica);
     /// The job's lock runs out.
     void expire_lock(const std::string& job);
-    /// The job's lock passes to another handler of the same replica.
-    void pass_lock_on(const std::string& job);
-    /// A key runs out, or a replica takes it away.
-    void run_out(std::string_view key);
-    void strike(std::string_view key);
     /// Of one worker, with so many of its four places taken.
     void heartbeat_of(std::string_view worker, int active_jobs);
     /// Both replicas read the settings.
@@ -178,6 +171,7 @@ private:
                         const std::string& job, const cap::BusPacket& packet);
     void on_every_call(fakes::EventKind kind, NodeId node, std::string_view job, std::string_view to,
                        std::string_view question = {}, std::string_view answer = {});
+    void ask_in_vain(fakes::EventKind kind, std::string_view job, std::string_view to);
     void enter(const std::string& job, std::string_view state);
     void audit_withheld(const std::string& job);
     [[nodiscard]] std::string line_of(const std::string& job) const;

@@ -14,19 +14,25 @@ namespace {
 using namespace std::chrono_literals;
 using World = ForgedWorld;
 
-constexpr std::string_view kReconcilerLock = "cordum:reconciler:default";
 constexpr std::string_view kFailuresOfPolicy = "cordum:cb:safety:failures";
-constexpr std::string_view kTripOfPolicy = "lockstep:cb:safety:trip";
+
+void reach_its_worker(World& world, const std::string& job) {
+    world.commit_dispatch(job);
+    world.send(job);
+    world.arrive(job);
+}
+
+void run_to_success(World& world, const std::string& job) {
+    world.move(job, "RUNNING");
+    world.let_go(job);
+    world.finish(job);
+}
 
 void from_taking_up_to_success(World& world, const std::string& job) {
     world.take_up(job);
     world.ask_policy(job, "ALLOW");
-    world.commit_dispatch(job);
-    world.send(job);
-    world.arrive(job);
-    world.move(job, "RUNNING");
-    world.let_go(job);
-    world.finish(job);
+    reach_its_worker(world, job);
+    run_to_success(world, job);
 }
 
 void arrives_twice(World& world, bool broken) {
@@ -43,12 +49,8 @@ void policy_not_asked(World& world, bool broken) {
     world.submit("a");
     world.take_up("a");
     if (!broken) world.ask_policy("a", "ALLOW");
-    world.commit_dispatch("a");
-    world.send("a");
-    world.arrive("a");
-    world.move("a", "RUNNING");
-    world.let_go("a");
-    world.finish("a");
+    reach_its_worker(world, "a");
+    run_to_success(world, "a");
 }
 
 void asked_of_another(World& world, bool broken) {
@@ -115,9 +117,7 @@ void without_the_lock(World& world, bool broken) {
     world.submit("a");
     world.take_up("a");
     world.ask_policy("a", "ALLOW");
-    world.commit_dispatch("a");
-    world.send("a");
-    world.arrive("a");
+    reach_its_worker(world, "a");
     world.move("a", "RUNNING", broken ? World::kOtherReplica : World::kReplica);
     world.let_go("a");
     world.finish("a");
@@ -134,9 +134,7 @@ void one_too_many(World& world, bool broken) {
         world.submit(job);
         world.take_up(job);
         world.ask_policy(job, "ALLOW_WITH_CONSTRAINTS", broken ? 1 : 2);
-        world.commit_dispatch(job);
-        world.send(job);
-        world.arrive(job);
+        reach_its_worker(world, job);
         world.move(job, "RUNNING");
         world.let_go(job);
     }
@@ -196,9 +194,7 @@ void not_approved(World& world, bool broken) {
     world.ask_policy("a", "REQUIRE_APPROVAL");
     world.move("a", "APPROVAL_REQUIRED");
     if (broken) {
-        world.commit_dispatch("a");
-        world.send("a");
-        world.arrive("a");
+        reach_its_worker(world, "a");
     }
     world.let_go("a");
 }
@@ -263,19 +259,6 @@ void slot_left_free(World& world, bool broken) {
     from_taking_up_to_success(world, "b");
 }
 
-void worker_left_idle(World& world, bool broken) {
-    world.submit("a");
-    world.take_up("a");
-    world.ask_policy("a", "ALLOW");
-    world.find_workers_full("a");
-    world.let_go("a");
-    for (int beats = 0; beats < 3; ++beats) {
-        world.heartbeat_of("w", broken ? 3 : 4);
-        world.wait(10s);
-    }
-    from_taking_up_to_success(world, "a");
-}
-
 void garbled_and_terminated(World& world, bool broken) {
     world.deliver_message(1001, false);
     world.answer_message(1001, broken ? fakes::EventKind::term : fakes::EventKind::nak);
@@ -323,9 +306,7 @@ void never_running(World& world, bool broken) {
     world.submit("a");
     world.take_up("a");
     world.ask_policy("a", "ALLOW");
-    world.commit_dispatch("a");
-    world.send("a");
-    world.arrive("a");
+    reach_its_worker(world, "a");
     if (!broken) world.move("a", "RUNNING");
     world.let_go("a");
     world.wait(20s);
@@ -350,12 +331,8 @@ void lock_runs_out(World& world, bool broken) {
     if (broken) world.take_up("a");
     world.heartbeat();
     world.ask_policy("a", "ALLOW");
-    world.commit_dispatch("a");
-    world.send("a");
-    world.arrive("a");
-    world.move("a", "RUNNING");
-    world.let_go("a");
-    world.finish("a");
+    reach_its_worker(world, "a");
+    run_to_success(world, "a");
 }
 
 void busier_than_another(World& world, bool broken) {
@@ -386,9 +363,7 @@ void limit_not_told(World& world, bool broken) {
     if (broken) world.forget_constraints();
     world.send("a");
     world.arrive("a");
-    world.move("a", "RUNNING");
-    world.let_go("a");
-    world.finish("a");
+    run_to_success(world, "a");
 }
 
 void keeps_what_is_to_be_dropped(World& world, bool broken) {
@@ -479,48 +454,6 @@ void goes_on_too_early(World& world, bool broken) {
         R"({"id":"r","workflow_id":"f","status":"succeeded","steps":{"a":{"status":"succeeded","attempts":1}}})");
 }
 
-void handler_without_its_lock(World& world, bool broken) {
-    world.submit("a");
-    world.take_up("a");
-    world.ask_policy("a", "ALLOW");
-    world.commit_dispatch("a");
-    world.send("a");
-    world.arrive("a");
-    if (broken) world.pass_lock_on("a");
-    world.move("a", "RUNNING");
-    world.let_go("a");
-    world.finish("a");
-}
-
-/// Time in which replicas do what they always do.
-void pass(World& world, engine::Duration time) {
-    for (constexpr auto kStep = 10s; time > 0s; time -= kStep) {
-        world.wait(std::min<engine::Duration>(time, kStep));
-        world.heartbeat();
-        world.write_snapshot(true);
-    }
-}
-
-void ticks_when_the_lock_is_gone(World& world, bool broken) {
-    const engine::Duration interval = world.tunables().reconciler_interval;
-    world.tick(World::kReplica);
-    pass(world, broken ? interval : 2 * interval + 1s);
-    world.run_out(kReconcilerLock);
-    world.tick(World::kOtherReplica);
-}
-
-void closes_after_one_answer(World& world, bool broken) {
-    world.set_text(Topology::kGateway, kFailuresOfPolicy, "3");
-    world.set_text(Topology::kGateway, kTripOfPolicy, "1");
-    world.wait(world.tunables().circuit_open_for);
-    world.run_out(kFailuresOfPolicy);
-    world.wait(1s);
-    world.heartbeat();
-    world.serve("a");
-    if (!broken) world.serve("b");
-    world.strike(kTripOfPolicy);
-}
-
 constexpr std::array kBreaks{
     PlantedBreak{"no_duplicate_dispatch", "a dispatch arrives at its worker a second time", arrives_twice},
     PlantedBreak{"no_lost_job", "an acknowledged submission is never taken up", forgotten},
@@ -555,8 +488,6 @@ constexpr std::array kBreaks{
     PlantedBreak{"stored_result_wins", "a job times out whose result has stood in the stream all the time",
                  result_not_waited_for},
     PlantedBreak{"slot_used", "a job waits for a slot of its tenant for ten seconds while one is free", slot_left_free},
-    PlantedBreak{"slot_used", "a job waits for a worker for twenty seconds while one has a free slot",
-                 worker_left_idle},
     PlantedBreak{"sound_message_kept", "a message that arrived garbled is terminated", garbled_and_terminated},
     PlantedBreak{"bounded_memory", "a replica answers nothing of 400 MB that it was delivered", holds_everything},
     PlantedBreak{"result_from_its_worker", "a result of a worker ends a job that was sent to another",
@@ -580,13 +511,6 @@ constexpr std::array kBreaks{
     PlantedBreak{"lifetimes_kept", "the record of a finished job is left without an expiry", kept_for_ever},
     PlantedBreak{"records_true", "the dead letter of a job that timed out says that policy denied it",
                  buried_as_denied},
-
-    PlantedBreak{"lock_exclusion", "a handler moves a job along whose lock another handler of its replica holds",
-                 handler_without_its_lock},
-    PlantedBreak{"single_ticker", "another replica ticks because the lock has gone, before two intervals have passed",
-                 ticks_when_the_lock_is_gone},
-    PlantedBreak{"circuit_rules", "the circuit is closed after one answer, where it takes two",
-                 closes_after_one_answer},
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct PlantedBreak {
     void (*tell)(ForgedWorld& world, bool broken);
 };
 
-/// For each invariant of the catalogue that is available one, in its order; after that others, of rules that those leave out.
+/// One for each invariant of the catalogue that is available, in its order.
 [[nodiscard]] std::span<const PlantedBreak> planted_breaks();
 /// The invariants that are violated when it is told.
 [[nodiscard]] std::set<std::string> noticed(const PlantedBreak& planted, bool broken);
