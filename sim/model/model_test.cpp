@@ -34,11 +34,7 @@ protected:
         keys.zset_set(zset != nullptr ? *zset : keys.create<fakes::redis::SortedSet>(index), member, 1);
     }
     void befalls(std::string_view fault, std::string_view from = "begin") {
-        fakes::Event event;
-        event.kind = fakes::EventKind::fault;
-        event.name = fault;
-        event.from = from;
-        model.on_event(event, {});
+        model.on_event({.kind = fakes::EventKind::fault, .name = fault, .from = from}, {});
     }
     [[nodiscard]] Loss loss(std::string_view name) const {
         const Job* known = model.find(name);
@@ -178,9 +174,7 @@ TEST_F(ModelTest, WhatARestartTakesIsNoFailovers) {
 TEST_F(ModelTest, AWordOfAWorkerThatNoReplicaHeardIsNoSignOfLife) {
     cap::BusPacket packet;
     packet.mutable_heartbeat()->set_worker_id("w");
-    fakes::Event event;
-    event.kind = fakes::EventKind::core_deliver;
-    event.packet = &packet;
+    fakes::Event event{.kind = fakes::EventKind::core_deliver, .packet = &packet};
     model.on_event(event, {});
     event.node = kClient;
     EXPECT_THAT(model.workers_of(kClient), IsEmpty());

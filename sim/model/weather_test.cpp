@@ -19,30 +19,18 @@ constexpr NodeId kReplica{5}, kOther{6}, kWorker{7};
 class WeatherTest : public ::testing::Test {
 protected:
     static fakes::Event event_of(EventKind kind, When when = When::applied) {
-        fakes::Event event;
-        event.kind = kind;
-        event.when = when;
-        event.outcome = EventOutcome::applied;
-        return event;
+        return {.kind = kind, .when = when, .outcome = EventOutcome::applied};
     }
     void tell(EventKind kind, NodeId node, NodeId peer = {}) {
-        fakes::Event event = event_of(kind);
-        event.node = node;
-        event.peer = peer;
-        weather.on_event(event, now);
+        weather.on_event({.kind = kind, .outcome = EventOutcome::applied, .node = node, .peer = peer}, now);
     }
     void fault(std::string_view name, std::string_view phase, NodeId node = {}) {
-        fakes::Event event = event_of(EventKind::fault);
-        event.name = name;
-        event.from = phase;
-        event.node = node;
-        weather.on_event(event, now);
+        weather.on_event(
+            {.kind = EventKind::fault, .outcome = EventOutcome::applied, .node = node, .name = name, .from = phase},
+            now);
     }
     void answer(EventKind kind, NodeId node, EventOutcome outcome) {
-        fakes::Event event = event_of(kind, When::answered);
-        event.node = node;
-        event.outcome = outcome;
-        weather.on_event(event, now);
+        weather.on_event({.kind = kind, .when = When::answered, .outcome = outcome, .node = node}, now);
     }
 
     Weather weather;

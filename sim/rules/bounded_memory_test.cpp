@@ -1,17 +1,12 @@
 // How much a replica may have in its hands, and when it is given no more.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class BoundedMemoryTest : public testing::RuleTest {
+class BoundedMemoryTest : public RuleTest {
 protected:
     BoundedMemoryTest() : RuleTest(rules::bounded_memory) {
         tunables.bus_bytes_in_flight = 10'000;
@@ -20,8 +15,7 @@ protected:
     }
 
     void tell(EventKind kind, std::uint64_t sequence, int node = 5) {
-        fakes::Event event =
-            event_of(kind, {}, kind == EventKind::deliver ? fakes::When::applied : fakes::When::before);
+        fakes::Event event = event_of(kind, {}, kind == EventKind::deliver ? When::applied : When::before);
         event.node = fakes::NodeId{node};
         event.stream = "CORDUM_SYS";
         event.name = "dur";
@@ -30,14 +24,13 @@ protected:
         RuleTest::tell(event);
     }
     void tell_of_submission(EventKind kind, std::uint64_t sequence) {
-        fakes::Event event = event_of(kind, "J", kind == EventKind::ack ? fakes::When::before : fakes::When::applied);
-        event.node = fakes::NodeId{5};
-        event.stream = "CORDUM_SYS";
-        event.subject = "sys.job.submit";
-        event.name = "dur_cordum-scheduler__sys_job_submit";
-        event.sequence = sequence;
-        event.payload = payload;
-        RuleTest::tell(event);
+        observe(kind, "J",
+                {.subject = "sys.job.submit",
+                 .name = kSchedulersSubmissions,
+                 .stream = "CORDUM_SYS",
+                 .payload = payload,
+                 .sequence = sequence},
+                kind == EventKind::ack ? When::before : When::applied, fakes::NodeId{5});
     }
     void deliver(std::uint64_t first, std::uint64_t last, int node = 5) {
         for (std::uint64_t sequence = first; sequence <= last; ++sequence) tell(EventKind::deliver, sequence, node);

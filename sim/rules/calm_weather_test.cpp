@@ -1,46 +1,28 @@
 // What is not done twice while nothing is disturbed, and what has its reason.
-#include <gmock/gmock.h>
-
-#include "engine/wire/messages.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
+using namespace testing;
 using engine::Duration;
-using fakes::EventKind;
 using fakes::NodeId;
-using fakes::When;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
-constexpr std::string_view kSubmissions = "dur_cordum-scheduler__sys_job_submit";
 constexpr std::string_view kLockOfJ = "cordum:scheduler:job:J";
 constexpr NodeId kWorker{7};
 
-struct CalmWeatherTest : testing::RuleTest {
+struct CalmWeatherTest : RuleTest {
     CalmWeatherTest() : RuleTest(rules::calm_weather) { now = Time{100s}; }
 
     using RuleTest::tell;
     void tell(EventKind kind, NodeId node, std::string_view job = "J", When when = When::applied) {
-        fakes::Event event = event_of(kind, job, when, node);
-        if (kind == EventKind::heartbeat) event.name = "w";
-        tell(event);
+        observe(kind, job, {.name = kind == EventKind::heartbeat ? "w" : ""}, when, node);
     }
     void lock(EventKind kind, NodeId node, std::string_view key = kLockOfJ) {
-        fakes::Event event = event_of(kind, key == kLockOfJ ? "J" : "", When::applied, node);
-        event.key = key;
-        tell(event);
+        observe(kind, key == kLockOfJ ? "J" : "", {.key = key}, When::applied, node);
     }
     fakes::Event about_message(EventKind kind, std::uint64_t sequence, NodeId node, When when = When::applied) {
-        fakes::Event event = event_of(kind, "J", when, node);
-        event.name = kSubmissions;
-        event.sequence = sequence;
-        return event;
+        return event_of(kind, "J", when, node, {.name = kSchedulersSubmissions, .sequence = sequence});
     }
     void deliver(std::uint64_t sequence = 1, NodeId node = kReplica) {
         ++deliveries;
@@ -61,14 +43,7 @@ struct CalmWeatherTest : testing::RuleTest {
         answer(EventKind::nak, tunables.retry_delay_busy, sequence, node);
     }
     void become(std::string_view state, NodeId by = kReplica) { set_field("J", "state", state, by); }
-    void ask(std::string_view job = "J") {
-        cap::PolicyCheckRequest question;
-        question.set_job_id(std::string(job));
-        const std::string bytes = question.SerializeAsString();
-        fakes::Event event = event_of(EventKind::kernel_check, job, When::before);
-        event.payload = bytes;
-        tell(event);
-    }
+    void ask(std::string_view job = "J") { ask_policy(job); }
     void delay() {
         by_command(kReplica, {"EVALSHA"}, [this] { set_field("J", "ls_next_attempt_at", "1"); });
     }
@@ -95,10 +70,7 @@ TEST_F(CalmWeatherTest, WhatIsRequeuedWaitsUnlessItsReplicaIsToEnd) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("is requeued to come again at once")));
     found.clear();
     deliver();
-    fakes::Event stop = event_of(EventKind::fault, "");
-    stop.name = "stop";
-    stop.from = "begin";
-    tell(stop);
+    observe(EventKind::fault, "", {.name = "stop", .from = "begin"});
     answer(EventKind::nak);
     EXPECT_THAT(found, IsEmpty());
 }
@@ -363,10 +335,7 @@ TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
     packet.set_sender_id("cordum-scheduler-saga");
     packet.mutable_job_request()->set_job_id("comp-1");
     const auto publish = [&] {
-        fakes::Event event = event_of(EventKind::publish, "comp-1", When::before);
-        event.subject = "sys.job.submit";
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::publish, "comp-1", {.subject = "sys.job.submit", .packet = &packet}, When::before);
     };
     for (const std::string_view key : {"lockstep:saga:lock:r1", "saga:travel:lock"}) {
         for (const bool publishes : {true, false}) {
@@ -387,10 +356,7 @@ TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
 struct HeartbeatsForAll : CalmWeatherTest {
     void about_heartbeat(EventKind kind, NodeId node, std::string_view payload,
                          std::string_view subject = "sys.heartbeat") {
-        fakes::Event event = event_of(kind, {}, When::applied, node);
-        event.subject = subject;
-        event.payload = payload;
-        tell(event);
+        observe(kind, {}, {.subject = subject, .payload = payload}, When::applied, node);
     }
     void beat(std::string_view payload, std::initializer_list<NodeId> heard_by) {
         about_heartbeat(EventKind::stored, kWorker, payload);
@@ -510,7 +476,7 @@ TEST_F(CalmWeatherTest, PolicyIsAskedAgainAfterEachDelayTurnDecisionOrDelivery) 
     ask();
     delay();
     ask();
-    auto& line = at<fakes::redis::SortedSet>("lockstep:tenant:waiting:t");
+    auto& line = at<SortedSet>("lockstep:tenant:waiting:t");
     keys.zset_set(line, "J", 1);
     ask();
     keys.zset_remove(line, "J");
@@ -530,9 +496,7 @@ TEST_F(CalmWeatherTest, WhatGoesWrongCostsOneQuestionMoreEachTime) {
     disturb("kernel.outage");
     ask();
     EXPECT_THAT(found, IsEmpty()) << "a replica may have had to ask again";
-    fakes::Event unanswered = event_of(EventKind::redis, "J", When::answered);
-    unanswered.outcome = fakes::EventOutcome::unknown;
-    tell(unanswered);
+    observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered);
     ask();
     ask();
     EXPECT_THAT(found, IsEmpty());

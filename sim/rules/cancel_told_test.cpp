@@ -1,22 +1,12 @@
 // Whom a cancellation is owed to, and when one is owed to none.
-#include <gmock/gmock.h>
-
-#include "sim/model/job_keys.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class CancelToldTest : public testing::RuleTest {
+class CancelToldTest : public RuleTest {
 protected:
     static constexpr NodeId kWorker{7};
     CancelToldTest() : RuleTest(rules::cancel_told) {}
@@ -24,12 +14,7 @@ protected:
     void state(std::string_view to, NodeId by = kReplica) { set_field("J", "state", to, by); }
     void tell_packet(EventKind kind, When when, NodeId node, std::string_view subject, const cap::BusPacket& packet,
                      std::string_view name = {}, EventOutcome outcome = EventOutcome::applied) {
-        fakes::Event event = event_of(kind, "J", when, node);
-        event.subject = subject;
-        event.packet = &packet;
-        event.name = name;
-        event.outcome = outcome;
-        tell(event);
+        observe(kind, "J", {.outcome = outcome, .subject = subject, .name = name, .packet = &packet}, when, node);
     }
     void call_off(NodeId by = kReplica, const std::string& requested_by = "cordum-scheduler") {
         cap::BusPacket cancel;
@@ -67,10 +52,6 @@ protected:
         state("CANCELLED", Topology::kOperator);
         call_off(Topology::kOperator, "operator");
         now += 1ms;
-    }
-    void wait(engine::Duration duration) {
-        now += duration;
-        befall(EventKind::read_back, kOther);
     }
 };
 
@@ -127,9 +108,7 @@ TEST_F(CancelToldTest, AReplicaThatDiesOrHasGivenTheCallUpIsExcused) {
     befall(EventKind::node_down, kReplica);
     wait(1min);
     state("RUNNING", kOther);
-    fakes::Event given_up = event_of(EventKind::redis, "J", When::answered, kOther);
-    given_up.outcome = EventOutcome::unknown;
-    tell(given_up);
+    observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered, kOther);
     now += 1ms;
     state("TIMEOUT", kOther);
     wait(1min);
@@ -240,10 +219,10 @@ TEST_F(CancelToldTest, OfManyWordsTheLastHasMoreTime) {
 TEST_F(CancelToldTest, WhatRedisHasForgottenIsNotJudgedAndWhatItHasKeptIs) {
     for (const std::string forgotten : {"another", "J"}) {
         found.clear();
-        keys.set_string("job:state:" + forgotten, "RUNNING", fakes::redis::kNever);
+        keys.set_string("job:state:" + forgotten, "RUNNING", kNever);
         state("RUNNING");
         state("TIMEOUT");
-        keys.restore([&] { keys.set_string("job:state:" + forgotten, "PENDING", fakes::redis::kNever); });
+        keys.restore([&] { keys.set_string("job:state:" + forgotten, "PENDING", kNever); });
         wait(1min);
         EXPECT_EQ(found.size(), forgotten == "J" ? 0U : 1U);
     }

@@ -1,26 +1,14 @@
-#include <gmock/gmock.h>
-
-#include "engine/wire/messages.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using fakes::redis::Removal;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
-using namespace std::chrono_literals;
+using namespace testing;
 
 constexpr const char* kFailures = "cordum:cb:safety:failures";
 constexpr const char* kTrip = "lockstep:cb:safety:trip";
 
-struct CircuitRulesTest : testing::RuleTest {
+struct CircuitRulesTest : RuleTest {
     CircuitRulesTest() : RuleTest(rules::circuit_rules) {}
 
     using RuleTest::tell;
@@ -29,7 +17,7 @@ struct CircuitRulesTest : testing::RuleTest {
     }
     void count(const char* failures, fakes::NodeId by = {}) {
         keys.act_for(by);
-        keys.set_string(kFailures, failures, fakes::redis::kNever);
+        keys.set_string(kFailures, failures, kNever);
     }
     void lose(const char* key, Removal how, fakes::NodeId by = {}) {
         keys.act_for(by);
@@ -42,7 +30,7 @@ struct CircuitRulesTest : testing::RuleTest {
     void half_open() {
         lose(kFailures, Removal::expired);
         trip();
-        keys.set_string(kTrip, "1", fakes::redis::kNever);
+        keys.set_string(kTrip, "1", kNever);
         now += tunables.circuit_open_for - 1s;
         tell(EventKind::heartbeat);  // something comes: when a key expires is known by what was before
         lose(kFailures, Removal::expired);
@@ -50,19 +38,10 @@ struct CircuitRulesTest : testing::RuleTest {
     }
     void acquire(std::string_view job) { grant_lock("cordum:scheduler:job:" + std::string(job), node, job); }
     void release(std::string_view job) {
-        fakes::Event event = event_of(EventKind::lock_released, job, When::applied, node);
-        event.key = lock_key = "cordum:scheduler:job:" + std::string(job);
-        event.peer = node;
-        tell(event);
+        observe(EventKind::lock_released, job, {.peer = node, .key = "cordum:scheduler:job:" + std::string(job)},
+                When::applied, node);
     }
-    void ask(std::string_view job) {
-        cap::PolicyCheckRequest question;
-        question.set_job_id(std::string(job));
-        const std::string bytes = question.SerializeAsString();
-        fakes::Event event = event_of(EventKind::kernel_check, job, When::before, node);
-        event.payload = bytes;
-        tell(event);
-    }
+    void ask(std::string_view job) { ask_policy(job, node); }
     void answer(std::string_view job) { tell(EventKind::kernel_check, When::answered, job); }
     void acquire_and_ask(std::string_view job) {
         acquire(job);
@@ -72,9 +51,7 @@ struct CircuitRulesTest : testing::RuleTest {
         for (const char* job : {"a", "b", "c", "d"}) acquire_and_ask(job);
     }
     void fail_to_answer(std::string_view job) {
-        fakes::Event event = event_of(EventKind::kernel_check, job, When::answered, node);
-        event.outcome = fakes::EventOutcome::unknown;
-        tell(event);
+        observe(EventKind::kernel_check, job, {.outcome = EventOutcome::unknown}, When::answered, node);
     }
     /// They come to nothing, and no replica has been told of it yet.
     void three_probes_fail() {
@@ -85,7 +62,6 @@ struct CircuitRulesTest : testing::RuleTest {
     void close(Removal how = Removal::deleted) { lose(kTrip, how, node); }
 
     fakes::NodeId node = kReplica;
-    std::string lock_key;
 };
 
 TEST_F(CircuitRulesTest, AFourthProbeIsOneTooMany) {
@@ -291,11 +267,8 @@ TEST_F(CircuitRulesTest, AProbeTooManyIsNamedWithThoseBeforeIt) {
 // What is shared ---------------------------------------------------------------------------------------------------------
 
 struct SharedCircuitTest : CircuitRulesTest {
-    void call_shared(When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, {}, when, node);
-        event.key = kFailures;
-        event.outcome = outcome;
-        tell(event);
+    void call_shared(When when, EventOutcome outcome = EventOutcome::applied) {
+        observe(EventKind::redis, {}, {.outcome = outcome, .key = kFailures}, when, node);
     }
     void one_failure() {
         count("1", node);
@@ -357,7 +330,7 @@ TEST_F(SharedCircuitTest, UnlessTheOthersCannotBeTold) {
     acquire_and_ask("a");
     answer("a");
     call_shared(When::before);
-    call_shared(When::answered, fakes::EventOutcome::unknown);
+    call_shared(When::answered, EventOutcome::unknown);
     now += 1min;
     tell(EventKind::heartbeat);
     EXPECT_THAT(found, IsEmpty());
@@ -440,7 +413,7 @@ struct OwnCircuitTest : SharedCircuitTest {
         fail_to_answer(job);
         call_shared(When::before);
         now += 10ms;
-        call_shared(When::answered, fakes::EventOutcome::not_applied);
+        call_shared(When::answered, EventOutcome::not_applied);
         now += 10ms;
     }
     void succeed(std::string_view job) {
@@ -547,13 +520,13 @@ TEST_F(OwnCircuitTest, ATripOfAllTurnsAllJobsAway) {
 /// All have heard of a trip, and since then none of a replica.
 struct CutOffTest : OwnCircuitTest {
     CutOffTest() {
-        keys.set_string(kTrip, "1", fakes::redis::kNever);
+        keys.set_string(kTrip, "1", kNever);
         now += 10ms;
         refuse();
     }
     void refuse() {
         call_shared(When::before);
-        call_shared(When::answered, fakes::EventOutcome::not_applied);
+        call_shared(When::answered, EventOutcome::not_applied);
         now += 10ms;
     }
     void ask_alone(std::string_view job) {

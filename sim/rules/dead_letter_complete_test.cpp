@@ -1,21 +1,13 @@
 // Which ends and messages need a dead letter, and what its index and the bus say of it.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 #include "sim/spec/giving_up.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using fakes::redis::Removal;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class DeadLetterCompleteTest : public testing::RuleTest {
+class DeadLetterCompleteTest : public RuleTest {
 protected:
     DeadLetterCompleteTest() : RuleTest(rules::dead_letter_complete) {}
 
@@ -24,8 +16,7 @@ protected:
         set_text("dlq:entry:" + id, R"({"reason_code":")" + code + R"("})", client);
     }
     void list_letter(const std::string& id = "J", const std::string& key = "dlq:index") {
-        auto* index = keys.find(key);
-        keys.zset_set(index != nullptr ? *index : keys.create<fakes::redis::SortedSet>(key), id, 1);
+        keys.zset_set(at<SortedSet>(key), id, 1);
     }
     void remove_letter(Removal why) { keys.remove(*keys.find("dlq:entry:J"), why); }
     void rest(bool quiet = false) {
@@ -124,13 +115,10 @@ protected:
     }
 
     void tell(EventKind kind, When when, std::int64_t number = 0, const cap::BusPacket* packet = nullptr) {
-        fakes::Event event = event_of(kind, {}, when);
-        event.stream = "CORDUM_SYS";
-        event.name = kSchedulersSubmissions;
-        event.sequence = 7;
-        event.number = number;
-        event.packet = packet;
-        RuleTest::tell(event);
+        observe(
+            kind, {},
+            {.name = kSchedulersSubmissions, .stream = "CORDUM_SYS", .sequence = 7, .number = number, .packet = packet},
+            when);
     }
     void exhaust() { tell(EventKind::max_deliveries, When::applied, 8); }
     /// `trace`: of the packet. An empty id: the dead letter is about no job.
@@ -140,10 +128,7 @@ protected:
         packet.mutable_job_result()->set_job_id(id);
         packet.mutable_job_result()->set_error_code(code);
         packet.mutable_job_result()->set_error_message("1 messages not decodable");
-        fakes::Event event = event_of(EventKind::stored, {});
-        event.subject = engine::wire::kSubjectDlq;
-        event.packet = &packet;
-        RuleTest::tell(event);
+        observe(EventKind::stored, {}, {.subject = engine::wire::kSubjectDlq, .packet = &packet});
     }
     void publish_sum() { publish("undecodable:CORDUM_SYS:sys.job.submit"); }
     void write_undecodable(const std::string& id) {
@@ -380,9 +365,7 @@ protected:
         packet.mutable_job_request()->set_topic("job.x");
         packet.mutable_job_request()->set_tenant_id(tenant);
         for (const EventKind kind : {EventKind::deliver, EventKind::ack}) {
-            fakes::Event event = event_of(kind, "J", kind == EventKind::ack ? When::before : When::applied);
-            event.packet = &packet;
-            RuleTest::tell(event);
+            observe(kind, "J", {.packet = &packet}, kind == EventKind::ack ? When::before : When::applied);
         }
     }
 };
@@ -488,10 +471,7 @@ TEST_F(SpentDeliveryTest, TheLetterIsThereBeforeTheEnd) {
 TEST_F(SpentDeliveryTest, OnlyAReplicaThatStopsWithTheLastDeliveryPublishesItAlone) {
     publish("poison:CORDUM_SYS:7");
     deliver(8);
-    fakes::Event stop = event_of(EventKind::fault, {});
-    stop.name = "stop";
-    stop.from = "begin";
-    RuleTest::tell(stop);
+    observe(EventKind::fault, {}, {.name = "stop", .from = "begin"});
     scheduler(EventKind::term, When::before);
     EXPECT_THAT(found, IsEmpty());
     befall(EventKind::node_up, kReplica);

@@ -1,22 +1,16 @@
 // When steps of workflow runs that wait for a time go on.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr NodeId kEngine{5};
 
-class DelayTimerKeptTest : public testing::RuleTest {
+class DelayTimerKeptTest : public RuleTest {
 protected:
     DelayTimerKeptTest() : RuleTest(rules::delay_timer_kept) {}
 
@@ -39,16 +33,11 @@ protected:
         write(R"({"status":"succeeded","attempts":1})");
     }
     void fault(std::string_view name, std::string_view from, Duration time) {
-        fakes::Event event = event_of(EventKind::fault, "");
-        event.name = name;
-        event.from = from;
         now = Time(time);
-        tell(event);
+        RuleTest::fault(name, from);
     }
     void completed() {
-        const std::string key = "wf:run:timeline:r";
-        auto* list = keys.find(key);
-        keys.list_insert(list != nullptr ? *list : keys.create<fakes::redis::List>(key), 0,
+        keys.list_insert(RuleTest::at<List>("wf:run:timeline:r"), 0,
                          R"({"type":"step_delay_completed","step_id":"d"})");
     }
     static constexpr const char* kWaits =
@@ -113,7 +102,7 @@ TEST_F(DelayTimerKeptTest, WhatAPollerHasPutOffIsCountedFromThen) {
     begin();
     at(62s);
     by_command(kEngine, {"ZADD"},
-               [this] { keys.zset_set(keys.create<fakes::redis::SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
+               [this] { keys.zset_set(keys.create<SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
     go_on(130s);
     EXPECT_THAT(found, IsEmpty());
 }
@@ -187,7 +176,7 @@ TEST_F(DelayTimerKeptTest, WhatComesBackAfterALossHasWaitedAlready) {
     };
     define(definition);
     run(document(10, 13));
-    keys.restore([&] { keys.set_string("wf:run:r", document(10, 20), fakes::redis::kNever); });
+    keys.restore([&] { keys.set_string("wf:run:r", document(10, 20), kNever); });
     at(11s);
     run(document(11, 20));
     EXPECT_THAT(found, IsEmpty());
@@ -198,10 +187,10 @@ TEST_F(DelayTimerKeptTest, ATimerThatAPollerMovedAfterALossExplainsALateStep) {
     begin();
     at(61s);
     const std::string stored = std::get<std::string>(keys.find("wf:run:r")->second.value);
-    keys.restore([&] { keys.set_string("wf:run:r", stored, fakes::redis::kNever); });
+    keys.restore([&] { keys.set_string("wf:run:r", stored, kNever); });
     at(62s);
     by_command(kEngine, {"EVALSHA"},
-               [this] { keys.zset_set(keys.create<fakes::redis::SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
+               [this] { keys.zset_set(keys.create<SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
     go_on(122s + 3 * tunables.delay_poller_interval);
     EXPECT_THAT(found, IsEmpty());
 }
@@ -211,7 +200,7 @@ TEST_F(DelayTimerKeptTest, ADelayThatALossTookBackIsOverOnceMore) {
     const std::string stored = std::get<std::string>(keys.find("wf:run:r")->second.value);
     completed();
     go_on(60s);
-    keys.restore([&] { keys.set_string("wf:run:r", stored, fakes::redis::kNever); });
+    keys.restore([&] { keys.set_string("wf:run:r", stored, kNever); });
     completed();
     EXPECT_THAT(found, IsEmpty());
 }

@@ -1,40 +1,25 @@
 // Which answers are the read of a job's state that its publish needs, and which are not.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class FailClosedTest : public testing::RuleTest {
+class FailClosedTest : public RuleTest {
 protected:
     FailClosedTest() : RuleTest(rules::fail_closed) {}
 
     void call(std::string_view script, When when, EventOutcome outcome = EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, "J", when);
-        event.key = "cordum:scheduler:job:J";
-        event.command = "EVALSHA";
-        event.script = script;
-        event.outcome = outcome;
-        tell(event);
+        observe(EventKind::redis, "J",
+                {.outcome = outcome, .command = "EVALSHA", .script = script, .key = "cordum:scheduler:job:J"}, when);
     }
     void lock(EventKind kind) { tell(event_of(kind, "J")); }
     void take() {
         lock(EventKind::lock_acquired);
         call("take", When::applied);
     }
-    void publish() {
-        fakes::Event event = event_of(EventKind::publish, "J", When::before);
-        event.subject = "worker.w.jobs";
-        tell(event);
-    }
+    void publish() { observe(EventKind::publish, "J", {.subject = "worker.w.jobs"}, When::before); }
 };
 
 TEST_F(FailClosedTest, WhoeverWasGivenTheLockKnowsTheState) {
@@ -49,9 +34,7 @@ TEST_F(FailClosedTest, WhoeverWasGivenTheLockKnowsTheState) {
 TEST_F(FailClosedTest, ALockThatIsFoundAgainWithItsDataIsNoRead) {
     take();
     call("take", When::answered);
-    fakes::Event again = event_of(EventKind::lock_acquired, "J");
-    again.flag = true;
-    tell(again);
+    observe(EventKind::lock_acquired, "J", {.flag = true});
     call("commit", When::answered, EventOutcome::unknown);
     publish();
     EXPECT_THAT(found, IsEmpty()) << "whoever holds it has read the state";

@@ -1,53 +1,33 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include <functional>
 
-#include "engine/wire/messages.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
+using namespace testing;
 using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
 
 using Fields = std::vector<std::pair<std::string_view, std::string_view>>;
 
-struct FailModesTest : testing::RuleTest {
+struct FailModesTest : RuleTest {
     explicit FailModesTest(RuleFactory make = rules::fail_modes) : RuleTest(make) {}
 
     void acknowledge(std::uint64_t sequence) {
         for (const EventKind kind : {EventKind::deliver, EventKind::ack}) {
-            fakes::Event event = event_of(kind, "", kind == EventKind::ack ? When::before : When::applied);
-            event.stream = "CORDUM_SYS";
-            event.name = "dur_cordum-scheduler__sys_job_submit";
-            event.sequence = sequence;
-            tell(event);
+            observe(kind, "", {.name = kSchedulersSubmissions, .stream = "CORDUM_SYS", .sequence = sequence},
+                    kind == EventKind::ack ? When::before : When::applied);
         }
     }
 
     void configure(const std::string& modes) {
         set_text("cfg:system:default", fmt::format(R"({{"data":{{"scheduler":{{{}}}}}}})", modes), Topology::kOperator);
     }
-    void read() {
-        for (const When when : {When::applied, When::answered}) {
-            fakes::Event event = event_of(EventKind::redis, "", when);
-            event.command = "GET";
-            event.key = "cfg:system:default";
-            tell(event);
-        }
-        now += 1s;
-    }
     void read(const std::string& modes) {
         configure(modes);
-        read();
+        read_settings();
     }
     void acquire(const std::string& job, fakes::NodeId node = kReplica) {
         grant_lock("cordum:scheduler:job:" + job, node, job);
@@ -69,10 +49,7 @@ struct FailModesTest : testing::RuleTest {
         auto& labels = *packet.mutable_job_request()->mutable_labels();
         labels["safety_bypassed"] = "true";
         if (*reason != '\0') labels["safety_bypass_reason"] = reason;
-        fakes::Event event = event_of(EventKind::publish, job, When::before);
-        event.subject = "worker.w.jobs";
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::publish, job, {.subject = "worker.w.jobs", .packet = &packet}, When::before);
     }
     /// The content of its output is asked about, with or without an answer.
     void ask(const std::string& job, const char* answer, fakes::NodeId node = kReplica, const char* content = "x") {
@@ -86,7 +63,7 @@ struct FailModesTest : testing::RuleTest {
         event.when = When::answered;
         event.payload = {};
         event.to = answer;
-        if (*answer == '\0') event.outcome = fakes::EventOutcome::unknown;
+        if (*answer == '\0') event.outcome = EventOutcome::unknown;
         tell(event);
         now += 1s;
     }
@@ -136,9 +113,8 @@ TEST_F(FailModesTest, OpenDelaysNothing) {
 TEST_F(FailModesTest, AJobThatPolicyTakesTooLongForAloneIsDelayedWhereTheModeIsOpen) {
     read(R"("input_fail_mode":"open")");
     const auto check = [this](const std::string& job, When when, bool answered) {
-        fakes::Event event = event_of(EventKind::kernel_check, job, when);
-        event.outcome = answered ? fakes::EventOutcome::applied : fakes::EventOutcome::unknown;
-        tell(event);
+        observe(EventKind::kernel_check, job, {.outcome = answered ? EventOutcome::applied : EventOutcome::unknown},
+                when);
     };
     for (const int others : {10, 9}) {
         const std::string job = "slow-" + std::to_string(others);
@@ -162,7 +138,7 @@ TEST_F(FailModesTest, AReplicaThatHasComeUpGoesByNothingThatItHasReadOnce) {
         found.clear();
         befall(EventKind::node_down, kReplica);
         configure(R"("input_fail_mode":"open")");
-        for (int i = 0; i < reads; ++i) read();
+        for (int i = 0; i < reads; ++i) read_settings();
         acquire("a");
         delay("a");
         EXPECT_EQ(found.size(), reads == 2 ? 1U : 0U);
@@ -174,9 +150,7 @@ TEST_F(FailModesTest, ACommandThatReleasesTheJobGoesByWhatItsReplicaHadReadBefor
     acquire("a");
     by_command(kReplica, {"EVALSHA"}, [this] {
         set_field("a", "safety_decision", "UNAVAILABLE");
-        fakes::Event released = event_of(EventKind::lock_released, "a");
-        released.peer = kReplica;
-        tell(released);
+        observe(EventKind::lock_released, "a", {.peer = kReplica});
         set_field("a", "ls_next_attempt_at", "1");
     });
     EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is open, and the job is delayed")));
@@ -383,7 +357,7 @@ struct OutputScansTest : FailModesTest {
     OutputScansTest() { tunables.output_policy_fail_mode = "closed"; }
 
     void store_request() { set_text("job:req:a", "{}"); }
-    void list() { keys.zset_set(at<fakes::redis::SortedSet>("lockstep:output:scan_pending"), "a", 1); }
+    void list() { keys.zset_set(at<SortedSet>("lockstep:output:scan_pending"), "a", 1); }
     void claim(fakes::NodeId replica) {
         by_command(replica, {"EVALSHA"}, [this] { list(); });
     }

@@ -1,17 +1,13 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class HearsayTest : public testing::RuleTest {
+class HearsayTest : public RuleTest {
 protected:
     HearsayTest() : RuleTest(rules::hearsay) {
         now = Time{100s};
@@ -25,7 +21,7 @@ protected:
                              second, worker, active_jobs);
         keys.act_for(node);
         keys.set_string("sys:workers:snapshot", stored, engine::to_millis(tunables.data_ttl) + 100'000);
-        tell(event_of(fakes::EventKind::redis, "", fakes::When::applied, node));
+        tell(event_of(EventKind::redis, "", When::applied, node));
     }
     void write(fakes::NodeId node, std::string_view worker, int active_jobs, int second = 40) {
         grant_lock(kSnapshotLock, node);
@@ -96,7 +92,7 @@ TEST_F(HearsayTest, ASilentWorkerIsNotWritten) {
 TEST_F(HearsayTest, AWriteAfterACrashIsJudgedByWhatItsReplicaKnew) {
     hear("w");
     grant_lock(kSnapshotLock, kReplica);
-    befall(fakes::EventKind::node_down, kReplica);
+    befall(EventKind::node_down, kReplica);
     store(kReplica, "w", 0);
     EXPECT_THAT(found, IsEmpty());
     store(kReplica, "v", 0);
@@ -134,7 +130,7 @@ TEST_F(HearsayTest, TheChoiceIsMadeAfterTheAnswerOfPolicy) {
     pass_on();
     grant_lock("cordum:scheduler:job:a", kOther, "a");
     now += 2 * tunables.hydrated_worker_ttl;
-    tell(event_of(fakes::EventKind::kernel_check, "a", fakes::When::answered, kOther));
+    tell(event_of(EventKind::kernel_check, "a", When::answered, kOther));
     set_field("a", "ls_worker", "w", kOther);
     EXPECT_EQ(found.size(), 1U);
 }
@@ -143,7 +139,7 @@ TEST_F(HearsayTest, AnOldSnapshotIsGoodForLess) {
     hear("w");
     write(kReplica, "w", 0);
     now += tunables.worker_ttl - 1s;
-    read_snapshot(stored, kOther, fakes::When::applied);
+    read_snapshot(stored, kOther, When::applied);
     write(kReplica, "w", 0);  // it is the older one that was found
     read_snapshot(stored, kOther);
     now += 8s;

@@ -1,22 +1,16 @@
 // Which disagreements of a job's records are noticed, and which a loss of data explains.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 namespace redis = fakes::redis;
 
 constexpr double kDue = 1'767'225'600'000'000;
 constexpr const char* kDueText = "1767225600000000";
 
-class IndexesAgreeTest : public testing::RuleTest {
+class IndexesAgreeTest : public RuleTest {
 protected:
     IndexesAgreeTest() : RuleTest(rules::indexes_agree) { keys.act_for(kReplica); }
 
@@ -191,9 +185,7 @@ protected:
     }
     void pass(engine::Duration time) {
         now += time;
-        fakes::Event tick = event_of(fakes::EventKind::redis, {});
-        tick.key = "cordum:reconciler:default";
-        tell(tick);
+        observe(EventKind::redis, {}, {.key = "cordum:reconciler:default"});
         command([] {});
     }
 };

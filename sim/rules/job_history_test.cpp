@@ -1,29 +1,18 @@
 // Which causes explain which states of a job, and which answers bind.
-#include <gmock/gmock.h>
-
 #include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class JobHistoryTest : public testing::RuleTest {
+class JobHistoryTest : public RuleTest {
 protected:
     JobHistoryTest() : RuleTest(rules::job_history) {}
 
     void call(EventKind kind, When when, bool accepted = false, std::string_view to = {}) {
-        fakes::Event event = event_of(kind, "J", when);
-        event.flag = accepted;
-        event.to = to;
-        tell(event);
+        observe(kind, "J", {.flag = accepted, .to = to}, when);
     }
     void submit() {
         call(EventKind::submit, When::before);
@@ -34,10 +23,7 @@ protected:
     void policy(std::string_view decision) { call(EventKind::kernel_check, When::applied, false, decision); }
     void tell_packet(EventKind kind, When when, std::string_view subject, const cap::BusPacket& packet,
                      std::string_view job = "J") {
-        fakes::Event event = event_of(kind, job, when);
-        event.subject = subject;
-        event.packet = &packet;
-        tell(event);
+        observe(kind, job, {.subject = subject, .packet = &packet}, when);
     }
     static cap::BusPacket request(std::string_view input = "", std::string_view job = "J") {
         cap::BusPacket packet;
@@ -62,14 +48,11 @@ protected:
         tell_packet(EventKind::core_publish, When::before, "sys.job.cancel", packet);
     }
     void mark_as_processed() {
-        keys.set_string(std::string(kMarkPrefix) + "7:" + std::string(kSchedulersResults), "1", fakes::redis::kNever);
+        keys.set_string(std::string(kMarkPrefix) + "7:" + std::string(kSchedulersResults), "1", kNever);
     }
     void look_for_input(std::string_view key, int times) {
-        fakes::Event look = event_of(EventKind::redis, "", When::answered);
-        look.command = "GETRANGE";
-        look.key = key;
-        look.payload = "$-1\r\n";
-        for (int i = 0; i < times; ++i) tell(look);
+        for (int i = 0; i < times; ++i)
+            observe(EventKind::redis, "", {.command = "GETRANGE", .key = key, .payload = "$-1\r\n"}, When::answered);
     }
 };
 
@@ -176,7 +159,7 @@ TEST_F(JobHistoryTest, ADenialNeedsARefusalOrAnInputThatIsNotThere) {
 
 TEST_F(JobHistoryTest, TheInputOfAJobIsThatOfItsStoredRequest) {
     submit();
-    keys.set_string("job:req:J", engine::wire::to_json(request("redis://ctx:J").job_request()), fakes::redis::kNever);
+    keys.set_string("job:req:J", engine::wire::to_json(request("redis://ctx:J").job_request()), kNever);
     tell_packet(EventKind::deliver, When::applied, "sys.job.submit", request("redis://ctx:other"));
     look_for_input("ctx:other", 4);
     state("DENIED");
@@ -209,11 +192,7 @@ TEST_F(JobHistoryTest, PolicyMayAllowAJobIfAHumanDoes) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("policy has not asked for an approval")));
     cap::PolicyCheckResponse answer;
     answer.set_approval_required(true);
-    const std::string bytes = answer.SerializeAsString();
-    fakes::Event event = event_of(EventKind::kernel_check, "J");
-    event.to = "ALLOW_WITH_CONSTRAINTS";
-    event.payload = bytes;
-    tell(event);
+    observe(EventKind::kernel_check, "J", {.to = "ALLOW_WITH_CONSTRAINTS", .payload = answer.SerializeAsString()});
     state("APPROVAL_REQUIRED");
     EXPECT_EQ(found.size(), 1U);
 }
@@ -326,7 +305,7 @@ protected:
         enter("J", "PENDING");
         now += stay;
         enter("J", "FAILED", by);
-        keys.set_string("dlq:entry:J", fmt::format(R"({{"reason_code":"{}"}})", code), fakes::redis::kNever);
+        keys.set_string("dlq:entry:J", fmt::format(R"({{"reason_code":"{}"}})", code), kNever);
         found.clear();
         rest();
         return found;
@@ -334,7 +313,7 @@ protected:
     void settings(std::string_view reconciler) {
         keys.set_string("cfg:system:default",
                         fmt::format(R"({{"revision":2,"data":{{"timeouts":{{"reconciler":{}}}}}}})", reconciler),
-                        fakes::redis::kNever);
+                        kNever);
     }
     static auto says(std::string_view text) { return ElementsAre(HasSubstr(std::string(text))); }
 };
@@ -383,8 +362,7 @@ TEST_F(OwnEndsTest, OfTheLimitsThatWereInForceTheSmallestCountsAndZeroIsTheBuilt
 // RECON-03
 TEST_F(OwnEndsTest, ADeadlineMustBeOver) {
     enter("J", "RUNNING");
-    keys.zset_set(keys.create<fakes::redis::SortedSet>("job:deadline"), "J",
-                  static_cast<double>((redis_time() + 2s).count()));
+    keys.zset_set(keys.create<SortedSet>("job:deadline"), "J", static_cast<double>((redis_time() + 2s).count()));
     EXPECT_THAT(timeout_after(1s), says("no deadline that was over"));
     EXPECT_THAT(timeout_after(2s), IsEmpty());
 }
@@ -407,11 +385,10 @@ TEST_F(OwnEndsTest, AWorkerMayHaveReportedATimeoutOrAFailure) {
 
 TEST_F(OwnEndsTest, AnInvalidRequestBreaksARuleUnlessItHasBeenEvicted) {
     EXPECT_THAT(failure_after(1s, "invalid_request"), IsEmpty()) << "it is not there any more";
-    keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a"})", fakes::redis::kNever);
+    keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a"})", kNever);
     rest();
     EXPECT_THAT(found, says("it is invalid"));
-    keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a","meta":{"tenant_id":"b"}})",
-                    fakes::redis::kNever);
+    keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a","meta":{"tenant_id":"b"}})", kNever);
     found.clear();
     rest();
     EXPECT_THAT(found, IsEmpty());

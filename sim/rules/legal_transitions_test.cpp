@@ -1,15 +1,12 @@
 // What a writer may go on from where Redis has lost something of a job.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class LegalTransitionsWithLoss : public testing::RuleTest {
+class LegalTransitionsWithLoss : public RuleTest {
 protected:
     LegalTransitionsWithLoss() : RuleTest(rules::legal_transitions) {}
 };

@@ -1,23 +1,14 @@
-#include <gmock/gmock.h>
-
-#include <chrono>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
+using namespace testing;
 using fakes::redis::Keyspace;
-using fakes::redis::kNever;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
 
-class LifetimesKeptTest : public testing::RuleTest {
+class LifetimesKeptTest : public RuleTest {
 protected:
     LifetimesKeptTest() : RuleTest(rules::lifetimes_kept) {}
 
@@ -35,10 +26,10 @@ protected:
         return [this, key, expires_at, value] { keys.set_string(key, value, expires_at); };
     }
     auto field(std::string_view key, std::string_view name, std::string_view value = "x") {
-        return [this, key, name, value] { keys.hash_set(at<fakes::redis::Hash>(key), name, value); };
+        return [this, key, name, value] { keys.hash_set(at<Hash>(key), name, value); };
     }
     auto member(std::string_view key) {
-        return [this, key] { keys.zset_set(at<fakes::redis::SortedSet>(key), "a", 1); };
+        return [this, key] { keys.zset_set(at<SortedSet>(key), "a", 1); };
     }
     auto expire(std::string_view key, std::int64_t expires_at) {
         return [this, key, expires_at] { keys.set_expiry(*keys.find(key), expires_at); };
@@ -152,7 +143,7 @@ TEST_F(LifetimesKeptTest, AKeyOfAKindThatIsNotDocumentedIsObjectedTo) {
 
 TEST_F(LifetimesKeptTest, HistoryTraceAndCompensationsOfARunExpireAsRecordsDo) {
     const auto entry = [this](std::string_view key) {
-        return [this, key] { keys.list_insert(at<fakes::redis::List>(key), 0, "x"); };
+        return [this, key] { keys.list_insert(at<List>(key), 0, "x"); };
     };
     const std::string_view kept[] = {"job:events:a", "lockstep:saga:4:acme:r"};
     for (const std::string_view key : kept) command(kReplica, entry(key), expire(key, in(168h)));
@@ -205,7 +196,7 @@ TEST_F(LifetimesKeptTest, WhereSchedulersHaveOtherSettingsAnyOfThemMayHold) {
 }
 
 TEST_F(LifetimesKeptTest, WhatIsLeftOfALossIsKnown) {
-    keys.restore([this] { keys.put_back("job:meta:a", {fakes::redis::Hash{{"state", "RUNNING"}}, in(1h)}); });
+    keys.restore([this] { keys.put_back("job:meta:a", {Hash{{"state", "RUNNING"}}, in(1h)}); });
     command(kReplica, field("job:meta:a", "attempts"));
     EXPECT_THAT(found, IsEmpty());
     command(kReplica, expire("job:meta:a", kNever));

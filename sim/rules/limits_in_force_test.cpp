@@ -1,22 +1,14 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class LimitsInForceTest : public testing::RuleTest {
+class LimitsInForceTest : public RuleTest {
 protected:
     LimitsInForceTest() : RuleTest(rules::limits_in_force) {
         now = Time{100s};
@@ -72,17 +64,10 @@ protected:
         *packet.mutable_job_request() = request;
         packet.mutable_job_request()->mutable_budget()->set_deadline_ms(deadline_ms);
         for (const auto& [name, value] : env) (*packet.mutable_job_request()->mutable_env())[name] = value;
-        fakes::Event event = event_of(EventKind::publish, job, When::before);
-        event.subject = "worker.w.jobs";
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::publish, job, {.subject = "worker.w.jobs", .packet = &packet}, When::before);
     }
     void read_settings(const char* command, When when, EventOutcome outcome = EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, "", when);
-        event.command = command;
-        event.key = kSettingsKey;
-        event.outcome = outcome;
-        tell(event);
+        observe(EventKind::redis, "", {.outcome = outcome, .command = command, .key = kSettingsKey}, when);
     }
     /// An operator writes it, and the replica reads it.
     void change(const char* timeouts) {
@@ -148,9 +133,7 @@ TEST_F(LimitsInForceTest, WhatWasLetThroughWithoutAnAnswerHasNoConstraints) {
 TEST_F(LimitsInForceTest, ACallWithoutAnAnswerConstrainsNothing) {
     acquire("a");
     answer("a", 0, 2);
-    fakes::Event event = event_of(EventKind::kernel_check, "a", When::answered);
-    event.outcome = EventOutcome::not_applied;
-    tell(event);
+    observe(EventKind::kernel_check, "a", {.outcome = EventOutcome::not_applied}, When::answered);
     send("a", 0);
     EXPECT_THAT(found, IsEmpty());
 }

@@ -1,19 +1,11 @@
-#include <gmock/gmock.h>
-
-#include "engine/wire/messages.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class LiveWorkerOnlyTest : public testing::RuleTest {
+class LiveWorkerOnlyTest : public RuleTest {
 protected:
     LiveWorkerOnlyTest() : RuleTest(rules::live_worker_only) {
         tunables.worker_ttl = 8s;
@@ -25,9 +17,7 @@ protected:
         tell(event_of(EventKind::redis, job, When::answered));
     }
     void send(std::string_view job, std::string_view subject) {
-        fakes::Event event = event_of(EventKind::publish, job, When::before);
-        event.subject = subject;
-        tell(event);
+        observe(EventKind::publish, job, {.subject = subject}, When::before);
     }
     void dispatch(std::string_view job) {
         commit(job, "w");

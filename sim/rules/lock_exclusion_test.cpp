@@ -1,32 +1,20 @@
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
 constexpr std::string_view kJobLock = "cordum:scheduler:job:J";
 
-class LockExclusionTest : public testing::RuleTest {
+class LockExclusionTest : public RuleTest {
 protected:
     static constexpr NodeId kHolder = kReplica;
     LockExclusionTest() : RuleTest(rules::lock_exclusion) {}
 
     void lock(EventKind kind, NodeId node, NodeId holder, std::string_view key = kJobLock,
               std::string_view token = "token") {
-        fakes::Event event = event_of(kind, key == kJobLock ? "J" : "", When::applied, node);
-        event.peer = holder;
-        event.key = key;
-        event.name = token;
-        tell(event);
+        observe(kind, key == kJobLock ? "J" : "", {.peer = holder, .key = key, .name = token}, When::applied, node);
     }
     void take(NodeId node, std::string_view token = "token") {
         lock(EventKind::lock_acquired, node, node, kJobLock, token);

@@ -1,27 +1,18 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class NoColdStartTest : public testing::RuleTest {
+class NoColdStartTest : public RuleTest {
 protected:
     NoColdStartTest() : RuleTest(rules::no_cold_start) { now = Time{100s}; }
 
     void redis(When when, EventOutcome outcome = EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, {}, when);
-        event.outcome = outcome;
-        tell(event);
+        observe(EventKind::redis, {}, {.outcome = outcome}, when);
     }
     /// A second after it was captured.
     void write_snapshot(fakes::NodeId writer = kOther, std::string_view worker = "w", int active = 0) {
@@ -39,11 +30,8 @@ protected:
         packet.mutable_job_request()->set_job_id(std::string(job));
         packet.mutable_job_request()->set_topic("job.t");
         if (!label.empty()) (*packet.mutable_job_request()->mutable_labels())[std::string(label)] = "x";
-        fakes::Event event = event_of(EventKind::stored, job, When::applied, kOther);
-        event.subject = "sys.job.submit";
-        event.message_id = "jobreq:";
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::stored, job, {.subject = "sys.job.submit", .message_id = "jobreq:", .packet = &packet},
+                When::applied, kOther);
     }
     void take(std::string_view job) { grant_lock("cordum:scheduler:job:", kReplica, job); }
     void count_try(const std::string& job) {
@@ -57,11 +45,7 @@ protected:
         befall(EventKind::node_down, kReplica);
         befall(EventKind::node_up, kReplica);
     }
-    void begin_fault(std::string_view name) {
-        fakes::Event event = event_of(EventKind::fault, "");
-        event.name = name;
-        tell(event);
-    }
+    void begin_fault(std::string_view name) { observe(EventKind::fault, "", {.name = name}); }
     void start_with_snapshot(std::string_view job = "a") {
         write_snapshot();
         submit(job);
@@ -209,11 +193,8 @@ TEST_F(NoColdStartTest, ASnapshotThatIsLostOrChangedByAFaultIsNoneAnyMore) {
 
 TEST_F(NoColdStartTest, AReplicaTriesToReadTheSnapshotForAWhile) {
     const auto look = [this](EventOutcome outcome) {
-        fakes::Event event = event_of(EventKind::redis, {}, When::answered);
-        event.command = "GET";
-        event.key = "sys:workers:snapshot";
-        event.outcome = outcome;
-        tell(event);
+        observe(EventKind::redis, {}, {.outcome = outcome, .command = "GET", .key = "sys:workers:snapshot"},
+                When::answered);
     };
     restart();
     look(EventOutcome::not_applied);

@@ -1,22 +1,12 @@
 // When a job may reach workers again, and when a dispatch may be sent again whose fate its sender was not told.
-#include <gmock/gmock.h>
-
-#include <chrono>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class NoDuplicateDispatchTest : public testing::RuleTest {
+class NoDuplicateDispatchTest : public RuleTest {
 protected:
     NoDuplicateDispatchTest() : RuleTest(rules::no_duplicate_dispatch) {}
 
@@ -62,13 +52,10 @@ TEST_F(NoDuplicateDispatchTest, AJobArrivesOnceUnlessItWasForgotten) {
 
 TEST_F(NoDuplicateDispatchTest, WhereReplicasMustHaveAWriteAFailoverForgetsNothing) {
     tunables.redis_replicas = 1;
-    for (const char* fault : {"redis.restart", "redis.failover"}) {
-        fakes::Event event = event_of(EventKind::fault, {});
-        event.name = fault;
-        event.from = "begin";
-        const std::string job = std::string(fault).substr(6);
+    for (const char* name : {"redis.restart", "redis.failover"}) {
+        const std::string job = std::string(name).substr(6);
         arrive(job);
-        tell(event);
+        fault(name);
         take_back(job);
         arrive(job);
     }

@@ -1,19 +1,14 @@
 // Which acknowledged submissions may be gone where data was lost.
-#include <gmock/gmock.h>
-
 #include "engine/wire/packet.h"
-#include "engine/wire/subjects.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
+using namespace testing;
 using ::testing::StartsWith;
 
-class NoLostJobTest : public testing::RuleTest {
+class NoLostJobTest : public RuleTest {
 protected:
     NoLostJobTest() : RuleTest(rules::no_lost_job) {}
 
@@ -22,21 +17,9 @@ protected:
         request.set_job_id(job);
         request.set_topic("job.default");
         const cap::BusPacket packet = engine::wire::make_packet(std::move(request), "trace", "gateway", {});
-        const std::string id = "jobreq:" + job;
-        fakes::Event stored = event_of(EventKind::stored, arrives_as.empty() ? job : arrives_as);
-        stored.subject = engine::wire::kSubjectSubmit;
-        stored.message_id = id;
-        stored.packet = &packet;
-        tell(stored);
-        fakes::Event told = event_of(EventKind::submit, job, fakes::When::answered);
-        told.flag = true;
-        tell(told);
-    }
-    void fault(std::string_view name) {
-        fakes::Event event = event_of(EventKind::fault, {});
-        event.name = name;
-        event.from = "begin";
-        tell(event);
+        observe(EventKind::stored, arrives_as.empty() ? job : arrives_as,
+                {.subject = engine::wire::kSubjectSubmit, .message_id = "jobreq:" + job, .packet = &packet});
+        observe(EventKind::submit, job, {.flag = true}, When::answered);
     }
     std::vector<std::string> verdicts() {
         found.clear();
@@ -50,8 +33,7 @@ TEST_F(NoLostJobTest, ALeaderThatGoesBeforeAnyTickHasNotedItMayTakeAlongWhatItHa
     fault("nats.new_leader");
     EXPECT_THAT(verdicts(), IsEmpty());
     submit("b");
-    keys.hash_set(keys.create<fakes::redis::Hash>("lockstep:durable:dur_cordum-scheduler__sys_job_submit"), "leader",
-                  "n1");
+    keys.hash_set(keys.create<Hash>("lockstep:durable:dur_cordum-scheduler__sys_job_submit"), "leader", "n1");
     fault("nats.new_leader");
     EXPECT_THAT(verdicts(), ElementsAre(StartsWith("b: ")));
     EXPECT_EQ(times_exercised(), 2U);
@@ -80,7 +62,7 @@ TEST_F(NoLostJobTest, WhatWasGarbledOrHasEndedLongAgoMayBeGone) {
     submit("garbled", "other");
     submit("ended");
     set_field("ended", "state", "SUCCEEDED");
-    keys.remove(*keys.find("job:meta:ended"), fakes::redis::Removal::expired);
+    keys.remove(*keys.find("job:meta:ended"), Removal::expired);
     EXPECT_THAT(verdicts(), IsEmpty());
 }
 

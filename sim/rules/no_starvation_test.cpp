@@ -1,18 +1,11 @@
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::redis::SortedSet;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class NoStarvationTest : public testing::RuleTest {
+class NoStarvationTest : public RuleTest {
 protected:
     static constexpr const char* kQueue = "lockstep:tenant:waiting:small";
 
@@ -24,9 +17,7 @@ protected:
         set_text("job:req:" + job, R"({"jobId":"x"})");
     }
     void attempt(std::string_view job) {
-        fakes::Event event = event_of(EventKind::redis, job, fakes::When::before);
-        event.key = "cordum:scheduler:job:x";
-        tell(event);
+        observe(EventKind::redis, job, {.key = "cordum:scheduler:job:x"}, When::before);
     }
     void queue(const std::string& key, const std::string& job) { keys.zset_set(at<SortedSet>(key), job, 1); }
     void leave(const std::string& key, const std::string& job) { keys.zset_remove(*keys.find(key), job); }
@@ -185,7 +176,7 @@ TEST_F(NoStarvationTest, AJobWhoseRequestIsDamagedCannotBeTried) {
     submit("a");
     attempt("a");
     keys.act_for({});
-    keys.set_string("job:req:a", R"({"jobId)", fakes::redis::kNever);
+    keys.set_string("job:req:a", R"({"jobId)", kNever);
     now += 10min;
     attempt("a");
     EXPECT_THAT(found, IsEmpty());

@@ -1,27 +1,16 @@
-#include <gmock/gmock.h>
-
-#include <chrono>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using fakes::redis::Removal;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr const char* kSagaLock = "saga:trip:lock";
 constexpr const char* kTickLock = "cordum:reconciler:default";
 constexpr const char* kLockOfA = "cordum:scheduler:job:a";
 constexpr std::int64_t kSomeTime = 1'000'000'000'000'000;
 
-class NothingLeaks : public testing::RuleTest {
+class NothingLeaks : public RuleTest {
 protected:
     NothingLeaks() : RuleTest(rules::nothing_leaks) {}
 
@@ -35,18 +24,11 @@ protected:
         std::string command = "*" + std::to_string(words.size()) + "\r\n";
         for (const std::string_view word : words)
             command += "$" + std::to_string(word.size()) + "\r\n" + std::string(word) + "\r\n";
-        fakes::Event event = event_of(EventKind::redis, "a", When::before);
-        event.key = key;
-        event.payload = command;
-        tell(event);
+        observe(EventKind::redis, "a", {.key = key, .payload = command}, When::before);
     }
     void ask_for_release() { call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", "ls_in_hand", "17"}); }
     void reply(EventOutcome outcome, std::string_view key = "") {
-        fakes::Event event = event_of(EventKind::redis, "a", When::answered);
-        event.key = key;
-        event.outcome = outcome;
-        event.payload = ":1";
-        tell(event);
+        observe(EventKind::redis, "a", {.outcome = outcome, .key = key, .payload = ":1"}, When::answered);
     }
     void rest_after(engine::Duration wait) {
         now += wait;
@@ -57,7 +39,7 @@ protected:
 TEST_F(NothingLeaks, NoLockOfAnyKindIsGrantedForEver) {
     for (const char* key : {kSagaLock, kTickLock, "cordum:scheduler:snapshot:writer"}) {
         found.clear();
-        grant(key, fakes::redis::kNever);
+        grant(key, kNever);
         EXPECT_THAT(found, ElementsAre(HasSubstr("is granted for ever"))) << key;
     }
     found.clear();
@@ -68,7 +50,7 @@ TEST_F(NothingLeaks, NoLockOfAnyKindIsGrantedForEver) {
 TEST_F(NothingLeaks, NorMadeToLastForEverLater) {
     grant(kTickLock);
     EXPECT_THAT(found, IsEmpty());
-    grant(kTickLock, fakes::redis::kNever);
+    grant(kTickLock, kNever);
     EXPECT_THAT(found, ElementsAre(HasSubstr("is granted for ever")));
 }
 
@@ -234,18 +216,11 @@ protected:
         reply(EventOutcome::applied, kLockOfA);
         now += 1s;
     }
-    void announce() {
-        fakes::Event event = event_of(EventKind::core_publish, "", When::before);
-        event.subject = "sys.handshake";
-        tell(event);
-    }
+    void announce() { observe(EventKind::core_publish, "", {.subject = "sys.handshake"}, When::before); }
     void message(EventKind kind, When when) {
-        fakes::Event event = event_of(kind, "a", when);
-        event.subject = "sys.job.submit";
-        event.stream = "CORDUM_SYS";
-        event.sequence = 7;
-        event.name = kSchedulersSubmissions;
-        tell(event);
+        observe(kind, "a",
+                {.subject = "sys.job.submit", .name = kSchedulersSubmissions, .stream = "CORDUM_SYS", .sequence = 7},
+                when);
     }
     void stop() {
         fault("stop");

@@ -1,24 +1,15 @@
 // Which of two results that contradict each other may end their job, and what may change once it has ended.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
-#include "engine/wire/messages.h"
-#include "sim/model/job_keys.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
+using namespace testing;
 using fakes::NodeId;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
-class ResultTurnsTest : public testing::RuleTest {
+class ResultTurnsTest : public RuleTest {
 protected:
     ResultTurnsTest() : RuleTest(rules::one_terminal_result) {
         set_field("J", "state", "RUNNING");
@@ -32,23 +23,20 @@ protected:
         packet.mutable_job_result()->set_job_id("J");
         packet.mutable_job_result()->set_worker_id(worker);
         packet.mutable_job_result()->set_status(status);
-        fakes::Event event = event_of(kind, "J", when, node);
-        event.subject = "sys.job.result";
-        event.sequence = sequence;
-        event.name = kSchedulersResults;
-        event.number = delay.count();
-        event.packet = &packet;
-        tell(event);
+        observe(kind, "J",
+                {.subject = "sys.job.result",
+                 .name = kSchedulersResults,
+                 .sequence = sequence,
+                 .number = delay.count(),
+                 .packet = &packet},
+                when, node);
     }
     void store(std::uint64_t sequence, cap::JobStatus status, const std::string& worker = "w") {
         about(EventKind::stored, When::applied, {}, sequence, status, {}, worker);
     }
     /// Asks for the job's lock.
-    void ask(NodeId node, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, "J", When::answered, node);
-        event.key = "cordum:scheduler:job:J";
-        event.outcome = outcome;
-        tell(event);
+    void ask(NodeId node, EventOutcome outcome = EventOutcome::applied) {
+        observe(EventKind::redis, "J", {.outcome = outcome, .key = "cordum:scheduler:job:J"}, When::answered, node);
     }
     void deliver(NodeId node, std::uint64_t sequence) {
         about(EventKind::deliver, When::applied, node, sequence, cap::JOB_STATUS_SUCCEEDED);
@@ -89,7 +77,7 @@ TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
 // It stands among many results of the job, and neither it nor any other reaches Redis.
 TEST_F(ResultTurnsTest, OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown) {
     deliver(kReplica, 7);
-    ask(kReplica, fakes::EventOutcome::not_applied);
+    ask(kReplica, EventOutcome::not_applied);
     hand_back(kReplica, 7, tunables.retry_delay_busy);
     deliver(kOther, 8);
     end(kOther, "FAILED");
@@ -228,7 +216,7 @@ TEST_F(ResultTurnsTest, ANoteThatIsTakenAwaySettlesNothing) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
 }
 
-class OneTerminalResultWithLoss : public testing::RuleTest {
+class OneTerminalResultWithLoss : public RuleTest {
 protected:
     OneTerminalResultWithLoss() : RuleTest(rules::one_terminal_result) {}
 };
@@ -258,16 +246,16 @@ TEST_F(OneTerminalResultWithLoss, AnEndIsForgottenOnceNothingTellsOfIt) {
 
 TEST_F(OneTerminalResultWithLoss, ARecordThatHasOutlivedItsTimeIsNotLost) {
     move("a", "SUCCEEDED");
-    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), fakes::redis::Removal::expired);
+    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), Removal::expired);
     move("a", "PENDING");
-    EXPECT_THAT(found, ::testing::SizeIs(1));
+    EXPECT_THAT(found, SizeIs(1));
 }
 
 // ... unless the mark that its message has been handled may be lost: the message then begins the job anew.
 TEST_F(OneTerminalResultWithLoss, AnEndIsForgottenWhenItsTimeIsOverInARedisThatHasLostMarks) {
     move("a", "SUCCEEDED");
     keys.restore([this] { move("a", "SUCCEEDED"); });
-    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), fakes::redis::Removal::expired);
+    for (const char* key : {"job:meta:a", "job:state:a"}) keys.remove(*keys.find(key), Removal::expired);
     move("a", "PENDING");
     EXPECT_THAT(found, IsEmpty());
 }

@@ -1,25 +1,18 @@
-#include <gtest/gtest.h>
-
 #include "engine/wire/packet.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using fakes::When;
+using namespace testing;
 
-class OutputsAuditedTest : public testing::RuleTest {
+class OutputsAuditedTest : public RuleTest {
 protected:
     OutputsAuditedTest() : RuleTest(rules::outputs_audited) {}
 
     void record(const std::string& decision) { set_field("J", "output_safety", "{\"decision\":\"" + decision + "\"}"); }
     void tell_packet(EventKind kind, std::string_view subject, When when, const cap::BusPacket& packet) {
-        fakes::Event event = event_of(kind, "J", when);
-        event.subject = subject;
-        event.packet = &packet;
-        tell(event);
+        observe(kind, "J", {.subject = subject, .packet = &packet}, when);
     }
     void audit(cap::JobStatus status, const std::string& step = "output_policy") {
         cap::JobProgress progress;
@@ -76,18 +69,18 @@ TEST_F(OutputsAuditedTest, WhatIsRedactedIsToldOfIfNothingDisturbsIt) {
 }
 
 TEST_F(OutputsAuditedTest, WhatRedisHasForgottenIsExcusedAndNothingElse) {
-    keys.set_string("job:state:J", "OUTPUT_QUARANTINED", fakes::redis::kNever);
+    keys.set_string("job:state:J", "OUTPUT_QUARANTINED", kNever);
     letter();
     keys.restore([] {});
     EXPECT_EQ(faults_at_rest(), 1U) << "the failover took nothing of it";
-    keys.restore([this] { keys.set_string("job:state:J", "RUNNING", fakes::redis::kNever); });
+    keys.restore([this] { keys.set_string("job:state:J", "RUNNING", kNever); });
     EXPECT_EQ(faults_at_rest(), 0U);
 }
 
 TEST_F(OutputsAuditedTest, ALetterThatIsLostIsToldOfByNone) {
     letter();
     for (const std::string job : {"other", "J"}) {
-        keys.set_string("dlq:entry:" + job, "{}", fakes::redis::kNever);
+        keys.set_string("dlq:entry:" + job, "{}", kNever);
         evict("dlq:entry:" + job);
         EXPECT_EQ(faults_at_rest(), job == "J" ? 0U : 1U);
     }

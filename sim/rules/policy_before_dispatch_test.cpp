@@ -1,19 +1,13 @@
 // policy_before_dispatch and approval_bound share what they know of policy's word and of an operator's: each story here is told
 // to both.
-#include <gmock/gmock.h>
-
-#include <chrono>
-
 #include "sim/rules/forged_world.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::Contains;
-using ::testing::IsEmpty;
+using namespace testing;
 using World = ForgedWorld;
-using namespace std::chrono_literals;
 
 constexpr const char* kOracle = "policy_before_dispatch";
 
@@ -293,7 +287,7 @@ TEST_P(ForgottenQuestion, IsTheFailModesAndNoHumans) {
     EXPECT_EQ(alarmed("approval_bound"), !forgotten);
 }
 
-class ApprovalBoundTest : public testing::RuleTest {
+class ApprovalBoundTest : public RuleTest {
 protected:
     ApprovalBoundTest() : RuleTest(rules::approval_bound) {}
 };
@@ -301,20 +295,16 @@ protected:
 TEST_F(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
     cap::PolicyCheckResponse answer;
     answer.set_approval_required(true);
-    const std::string bytes = answer.SerializeAsString();
-    fakes::Event check = event_of(fakes::EventKind::kernel_check, "a");
-    check.to = "ALLOW";
-    check.payload = bytes;
-    tell(check);
+    observe(EventKind::kernel_check, "a", {.to = "ALLOW", .payload = answer.SerializeAsString()});
     cap::BusPacket packet;
     packet.mutable_job_request()->set_job_id("a");
-    fakes::Event send = event_of(fakes::EventKind::publish, "a", fakes::When::before);
+    fakes::Event send = event_of(EventKind::publish, "a", When::before);
     send.subject = "worker.w.jobs";
     send.packet = &packet;
     tell(send);
-    send.kind = fakes::EventKind::core_deliver;
+    send.kind = EventKind::core_deliver;
     tell(send);
-    EXPECT_THAT(found, ::testing::ElementsAre(::testing::HasSubstr("nobody approved")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("nobody approved")));
 }
 
 }  // namespace

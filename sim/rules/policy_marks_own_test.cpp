@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-
 #include "engine/wire/json.h"
 #include "engine/wire/packet.h"
 #include "sim/rules/rule_fixture.h"
@@ -7,11 +5,9 @@
 namespace lockstep::sim {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class PolicyMarksOwnTest : public testing::RuleTest {
+class PolicyMarksOwnTest : public RuleTest {
 protected:
     PolicyMarksOwnTest() : RuleTest(rules::policy_marks_own) {}
 
@@ -27,27 +23,19 @@ protected:
         (*made.mutable_env())[name] = value;
         return made;
     }
-    void store(const cap::JobRequest& stored) {
-        keys.set_string("job:req:a", engine::wire::to_json(stored), fakes::redis::kNever);
-    }
+    void store(const cap::JobRequest& stored) { keys.set_string("job:req:a", engine::wire::to_json(stored), kNever); }
     void send(const cap::JobRequest& sent, const char* subject = "worker.w.jobs") {
         cap::BusPacket packet;
         *packet.mutable_job_request() = sent;
-        fakes::Event event = event_of(fakes::EventKind::publish, "a", fakes::When::before);
-        event.subject = subject;
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::publish, "a", {.subject = subject, .packet = &packet}, When::before);
     }
     void record(const std::string& key, const cap::JobRequest& compensation) {
-        keys.list_insert(keys.create<fakes::redis::List>(key), 0, engine::wire::serialise(compensation));
+        keys.list_insert(keys.create<List>(key), 0, engine::wire::serialise(compensation));
     }
     void answer(int max_retries) {
         cap::PolicyCheckResponse response;
         response.mutable_constraints()->mutable_budgets()->set_max_retries(max_retries);
-        const std::string bytes = response.SerializeAsString();
-        fakes::Event event = event_of(fakes::EventKind::kernel_check, "a");
-        event.payload = bytes;
-        tell(event);
+        RuleTest::answer("a", response);
     }
 };
 
@@ -82,7 +70,7 @@ TEST_F(PolicyMarksOwnTest, WhatPolicyItselfSaysIsPolicys) {
 }
 
 TEST_F(PolicyMarksOwnTest, ALabelOfTheFailModeIsTheSchedulersWhereTheModeIsOpen) {
-    keys.set_string("cfg:system:default", R"({"data":{"scheduler":{"input_fail_mode":"open"}}})", fakes::redis::kNever);
+    keys.set_string("cfg:system:default", R"({"data":{"scheduler":{"input_fail_mode":"open"}}})", kNever);
     auto forged = request("safety_bypassed", "true");
     (*forged.mutable_labels())["safety_bypass_reason"] = "trust me";
     store(forged);
@@ -98,10 +86,7 @@ TEST_F(PolicyMarksOwnTest, PolicyIsNotToldBySubmitters) {
     store(with_variable("CORDUM_EFFECTIVE_CONFIG", "{}"));
     cap::PolicyCheckRequest question;
     question.set_effective_config("{}");
-    const std::string bytes = question.SerializeAsString();
-    fakes::Event event = event_of(fakes::EventKind::kernel_check, "a", fakes::When::before);
-    event.payload = bytes;
-    tell(event);
+    observe(EventKind::kernel_check, "a", {.payload = question.SerializeAsString()}, When::before);
     EXPECT_THAT(found, ElementsAre(HasSubstr("the question to policy")));
 }
 

@@ -1,21 +1,15 @@
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr const char* kRedactedRecord = R"({"decision":"REDACT","redacted_ptr":"redis://clean"})";
 constexpr const char* kAllowed = R"({"decision":"ALLOW"})";
 constexpr const char* kWithheldRecord = R"({"decision":"QUARANTINE"})";
 
-class QuarantineFinalTest : public testing::RuleTest {
+class QuarantineFinalTest : public RuleTest {
 protected:
     QuarantineFinalTest() : RuleTest(rules::quarantine_final) {}
 
@@ -63,7 +57,7 @@ TEST_F(QuarantineFinalTest, StateAndRecordAgree) {
 }
 
 TEST_F(QuarantineFinalTest, NoJobPointsToAReplacementThatWasNotStored) {
-    keys.set_string("res:J:redacted:1", "clean", fakes::redis::kNever);
+    keys.set_string("res:J:redacted:1", "clean", kNever);
     set_field("J", "result_ptr", "redis://res:J:redacted:1");
     EXPECT_THAT(found, IsEmpty());
     set_field("J", "result_ptr", "redis://res:J:redacted:2");

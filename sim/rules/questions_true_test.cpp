@@ -1,18 +1,12 @@
-#include <gmock/gmock.h>
-
 #include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using namespace testing;
 
-struct QuestionsTrueTest : testing::RuleTest {
+struct QuestionsTrueTest : RuleTest {
     QuestionsTrueTest() : RuleTest(rules::questions_true) {}
 
     cap::JobRequest request() {
@@ -34,16 +28,10 @@ struct QuestionsTrueTest : testing::RuleTest {
     void take_up(std::string_view token = "a") { tell_lock(EventKind::lock_acquired, token); }
     void release(std::string_view token) { tell_lock(EventKind::lock_released, token); }
     void tell_lock(EventKind kind, std::string_view token) {
-        fakes::Event event = event_of(kind, "J");
-        event.peer = kReplica;
-        event.key = "cordum:scheduler:job:J";
-        event.name = token;
-        tell(event);
+        observe(kind, "J", {.peer = kReplica, .key = "cordum:scheduler:job:J", .name = token});
     }
     void tell_question(EventKind kind, const std::string& bytes) {
-        fakes::Event event = event_of(kind, "J", When::before);
-        event.payload = bytes;
-        tell(event);
+        observe(kind, "J", {.payload = bytes}, When::before);
     }
 
     static cap::PolicyCheckRequest question() {

@@ -1,28 +1,20 @@
 // What records may say, and which of their errors are noticed.
 #include <fmt/core.h>
-#include <gmock/gmock.h>
 
 #include "engine/wire/json.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/sha256.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using fakes::redis::kNever;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr const char* kMicros = "1700000000000000";
 constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
 
-class RecordsTrueTest : public testing::RuleTest {
+class RecordsTrueTest : public RuleTest {
 protected:
     RecordsTrueTest() : RuleTest(rules::records_true) { now = Time{std::chrono::milliseconds{1'700'000'000'000}}; }
 
@@ -31,16 +23,16 @@ protected:
         by_command(client, {"EVALSHA", "sha1"}, [&] { (changes(), ...); });
     }
     auto field(std::string name, std::string value) {
-        return [this, name, value] { keys.hash_set(at<fakes::redis::Hash>("job:meta:a"), name, value); };
+        return [this, name, value] { keys.hash_set(at<Hash>("job:meta:a"), name, value); };
     }
     auto text(std::string key, std::string value) {
         return [this, key, value] { keys.set_string(key, value, kNever); };
     }
     auto score(std::string key, double at_score) {
-        return [this, key, at_score] { keys.zset_set(at<fakes::redis::SortedSet>(key), "a", at_score); };
+        return [this, key, at_score] { keys.zset_set(at<SortedSet>(key), "a", at_score); };
     }
     auto entry(std::string key, std::string value) {
-        return [this, key, value] { keys.list_insert(at<fakes::redis::List>(key), 0, value); };
+        return [this, key, value] { keys.list_insert(at<List>(key), 0, value); };
     }
     /// The entry of a job on `job.x` that has been tried once and was RUNNING.
     auto letter(std::string status, std::string code, std::string reason) {
@@ -60,9 +52,7 @@ protected:
         result.set_error_code(code);
         result.set_error_message(message);
         const auto packet = engine::wire::make_packet(std::move(result), "trace", "w", {});
-        fakes::Event event = event_of(EventKind::deliver, "a");
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::deliver, "a", {.packet = &packet});
     }
     void tells(cap::JobStatus status, const std::string& code, const std::string& message, int number,
                const std::string& trace = "a") {
@@ -73,28 +63,14 @@ protected:
         result.set_error_message(message);
         result.set_error_code_enum(static_cast<cap::ErrorCode>(number));
         const auto packet = engine::wire::make_packet(std::move(result), trace, "cordum-scheduler", {});
-        fakes::Event event = event_of(EventKind::publish, "a", When::before);
-        event.node = kReplica;
-        event.subject = engine::wire::kSubjectDlq;
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::publish, "a", {.subject = engine::wire::kSubjectDlq, .packet = &packet}, When::before);
     }
     template <class Answer>
     void answers(EventKind kind, Answer answer) {
         answer.set_reason("because");
         answer.set_rule_id("r1");
         answer.set_policy_snapshot("s1");
-        const std::string bytes = answer.SerializeAsString();
-        fakes::Event event = event_of(kind, "a", When::answered);
-        event.node = kReplica;
-        event.payload = bytes;
-        tell(event);
-    }
-
-    template <class Container>
-    fakes::redis::Keyspace::Node& at(std::string_view key) {
-        auto* node = keys.find(key);
-        return node != nullptr ? *node : keys.create<Container>(key);
+        observe(kind, "a", {.payload = answer.SerializeAsString()}, When::answered);
     }
 };
 
@@ -112,7 +88,7 @@ TEST_F(RecordsTrueTest, ALetterSaysWhatBecameOfTheJob) {
 TEST_F(RecordsTrueTest, ATimeoutWithAnUnheardResultHasACodeOfItsOwn) {
     for (const char* code : {"timeout_unheard", "timeout"}) {
         running();
-        if (auto* former = keys.find("dlq:entry:a")) keys.remove(*former, fakes::redis::Removal::deleted);
+        if (auto* former = keys.find("dlq:entry:a")) keys.remove(*former, Removal::deleted);
         command(kReplica, field("state", "TIMEOUT"),
                 letter("JOB_STATUS_TIMEOUT", code, "timeout: RUNNING >15m, and a result has not been heard"));
     }
@@ -218,7 +194,7 @@ TEST_F(RecordsTrueTest, ALetterThatWasEvictedMayStillBePublished) {
     running();
     command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
     running();
-    keys.remove(*keys.find("dlq:entry:a"), fakes::redis::Removal::evicted);
+    keys.remove(*keys.find("dlq:entry:a"), Removal::evicted);
     command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: found without one"));
     tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200);
     tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: found without one", 200);
@@ -372,10 +348,7 @@ protected:
         const std::string asked = engine::wire::serialise(question);
         const std::string told = engine::wire::serialise(answer);
         for (const auto& [when, bytes] : {std::pair{When::before, &asked}, {When::answered, &told}}) {
-            fakes::Event event = event_of(EventKind::output_check, "a", when);
-            event.node = kReplica;
-            event.payload = *bytes;
-            tell(event);
+            observe(EventKind::output_check, "a", {.payload = *bytes}, when);
         }
     }
     void redact() {
@@ -443,7 +416,7 @@ TEST_F(RedactionsTrueTest, AReplacementIsThere) {
 TEST_F(RecordsTrueTest, JobsOfWhichSomethingIsLostAreLeftOut) {
     running();
     keys.act_for({});
-    keys.remove(*keys.find("job:meta:a"), fakes::redis::Removal::evicted);
+    keys.remove(*keys.find("job:meta:a"), Removal::evicted);
     command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
     EXPECT_THAT(found, IsEmpty());
 }
@@ -471,11 +444,7 @@ TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
 TEST_F(RecordsTrueTest, EveryDispatchHasAMessageIdOfItsOwn) {
     const auto send = [this](const char* number, const char* id) {
         command(kReplica, field("ls_dispatches", number));
-        fakes::Event event = event_of(EventKind::publish, "a", When::before);
-        event.node = kReplica;
-        event.subject = "worker.w.jobs";
-        event.message_id = id;
-        tell(event);
+        observe(EventKind::publish, "a", {.subject = "worker.w.jobs", .message_id = id}, When::before);
     };
     running();
     send("1", "jobreq:a:1");

@@ -1,17 +1,13 @@
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr const char* kHashOfA = "job:meta:a";
 
-class ResultFromItsWorkerTest : public testing::RuleTest {
+class ResultFromItsWorkerTest : public RuleTest {
 protected:
     ResultFromItsWorkerTest() : RuleTest(rules::result_from_its_worker) {}
 
@@ -79,11 +75,11 @@ TEST_F(ResultFromItsWorkerTest, ADispatchThatIsTakenBackIsNone) {
 // The state key keeps what an evicted hash has said.
 TEST_F(ResultFromItsWorkerTest, AfterAnEvictionTheStateKeyCounts) {
     sent_to("w");
-    keys.set_string("job:state:a", "RUNNING", fakes::redis::kNever);
+    keys.set_string("job:state:a", "RUNNING", kNever);
     evict(kHashOfA);
     ends_by("x");
     EXPECT_THAT(found, IsEmpty());
-    keys.set_string("job:state:b", "PENDING", fakes::redis::kNever);
+    keys.set_string("job:state:b", "PENDING", kNever);
     set_field("b", "worker_id", "x");
     EXPECT_THAT(found, ElementsAre(HasSubstr("it is \"PENDING\"")));
 }
@@ -92,7 +88,7 @@ TEST_F(ResultFromItsWorkerTest, WhatAFailoverTookBackIsGone) {
     sent_to("w");
     keys.restore([this] {
         keys.remove(*keys.find(kHashOfA));
-        keys.set_string("job:state:a", "PENDING", fakes::redis::kNever);
+        keys.set_string("job:state:a", "PENDING", kNever);
     });
     ends_by("w");
     EXPECT_THAT(found, ::testing::Not(IsEmpty()));
@@ -112,7 +108,7 @@ TEST_F(ResultFromItsWorkerTest, TheSwitchLetsAnyWorkerSpeakOfWhatIsOut) {
     EXPECT_THAT(found, IsEmpty());
     set_field("b", "state", "PENDING");
     set_field("b", "worker_id", "x");
-    EXPECT_THAT(found, ::testing::SizeIs(1));
+    EXPECT_THAT(found, SizeIs(1));
 }
 
 }  // namespace

@@ -1,25 +1,19 @@
 // What a service that reads results must do, and what its guard of messages cannot prevent.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::EventOutcome;
+using namespace testing;
 using fakes::NodeId;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr std::string_view kReader = "dur_result-reader__sys_job_result";
 constexpr NodeId kFirst{7};
 constexpr NodeId kSecond{8};
 
-class ResultHeard : public testing::RuleTest {
+class ResultHeard : public RuleTest {
 protected:
     ResultHeard() : RuleTest(rules::result_heard) {
         deliver(kFirst, 1, kReader, "before");  // by which the consumer is known
@@ -41,12 +35,12 @@ protected:
     }
     void call(When when, NodeId node, const std::string& key, EventOutcome outcome = EventOutcome::applied,
               std::string_view reply = ":1\r\n") {
-        fakes::Event event = event_of(EventKind::redis, {}, when, node);
-        event.command = "SET";
-        event.key = key;
-        event.outcome = outcome;
-        event.payload = when == When::answered ? reply : std::string_view{};
-        tell(event);
+        observe(EventKind::redis, {},
+                {.outcome = outcome,
+                 .command = "SET",
+                 .key = key,
+                 .payload = when == When::answered ? reply : std::string_view{}},
+                when, node);
     }
     void store(NodeId node, const std::string& job = "J", EventOutcome outcome = EventOutcome::applied) {
         call(When::before, node, read_results_key(job));
@@ -142,7 +136,7 @@ TEST_F(ResultHeard, ItMayBeReadAgainWhenTheMarkCouldNotBeReadOrHasGone) {
     store(kSecond);
     mark(kSecond, 10);
     acknowledge(kSecond, 10);
-    keys.remove(*keys.find(mark_of(10)), fakes::redis::Removal::expired);
+    keys.remove(*keys.find(mark_of(10)), Removal::expired);
     read(kFirst, 10);
     EXPECT_THAT(found, IsEmpty());
 }

@@ -1,17 +1,12 @@
-#include <gmock/gmock.h>
-
 #include "engine/wire/packet.h"
-#include "engine/wire/subjects.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class ResultKeptTest : public testing::RuleTest {
+class ResultKeptTest : public RuleTest {
 protected:
     ResultKeptTest() : RuleTest(rules::result_kept) { set_field("J", "state", "SUCCEEDED"); }
 
@@ -21,10 +16,8 @@ protected:
         result.set_status(cap::JOB_STATUS_SUCCEEDED);
         result.set_result_ptr(pointer);
         const cap::BusPacket packet = engine::wire::make_packet(std::move(result), "trace", "worker", {});
-        fakes::Event event = event_of(fakes::EventKind::core_publish, "J", fakes::When::before);
-        event.subject = engine::wire::kSubjectResult;
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::core_publish, "J", {.subject = engine::wire::kSubjectResult, .packet = &packet},
+                When::before);
     }
 };
 
@@ -47,7 +40,7 @@ TEST_F(ResultKeptTest, NoneIsKeptOnlyWhereAWorkerGaveNone) {
     succeed("");
     rest();
     EXPECT_THAT(found, IsEmpty());
-    keys.set_string("job:result_ptr:J", "redis://res:1", fakes::redis::kNever);
+    keys.set_string("job:result_ptr:J", "redis://res:1", kNever);
     rest();
     EXPECT_THAT(found, ElementsAre(HasSubstr("and job:result_ptr to \"redis://res:1\"")));
 }

@@ -1,26 +1,17 @@
 // Stories of the deliveries of one job, told event by event. The default delays: 1.0 s to 1.5 s after the first try, 2.0 s to
 // 2.5 s after the second, never more than 30 s.
-#include <gmock/gmock.h>
-
 #include <charconv>
 
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using namespace testing;
 
 const std::string kJob = "a";
 
-class RetryBoundsTest : public testing::RuleTest {
+class RetryBoundsTest : public RuleTest {
 protected:
     RetryBoundsTest() : RuleTest(rules::retry_bounds) {
         request.mutable_job_request()->set_job_id(kJob);
@@ -28,10 +19,7 @@ protected:
     }
 
     void message(EventKind kind, When when, fakes::NodeId node, engine::Duration delay = {}) {
-        fakes::Event event = event_of(kind, kJob, when, node);
-        event.packet = &request;
-        event.number = delay.count();
-        tell(event);
+        observe(kind, kJob, {.number = delay.count(), .packet = &request}, when, node);
     }
     void deliver(fakes::NodeId node = kReplica) { message(EventKind::deliver, When::applied, node); }
     void hand_back(engine::Duration delay, fakes::NodeId node = kReplica) {
@@ -106,7 +94,7 @@ protected:
 TEST_F(RetryBoundsTest, WhatIsTakenBackIsDelayed) {
     const auto take_back = [this](bool delayed, bool released) {
         enter_state("DISPATCHED", true);
-        keys.set_string("cordum:scheduler:job:a", "token", fakes::redis::kNever);
+        keys.set_string("cordum:scheduler:job:a", "token", kNever);
         by_command(kReplica, {"EVALSHA"}, [&] {
             field("state", "SCHEDULED");
             if (delayed) due_in(1s);
@@ -138,7 +126,7 @@ TEST_F(RetryBoundsTest, AJobThatComesToWaitForCapacityHasNoDelayAndUsesNoTry) {
         by_command(kReplica, {"EVALSHA"}, [&] {
             field("ls_last_cause", "pool_overloaded: each worker is overloaded");
             if (counted) count_try();
-            keys.zset_set(keys.create<fakes::redis::SortedSet>("lockstep:capacity:waiting"), kJob, 1);
+            keys.zset_set(keys.create<SortedSet>("lockstep:capacity:waiting"), kJob, 1);
         });
         keys.remove(*keys.find("lockstep:capacity:waiting"));
     };
@@ -393,9 +381,7 @@ TEST_F(RetryBoundsTest, AReplicaThatHasLookedBeforeTheHashWasEvictedCountsOnFrom
 
 TEST_F(RetryBoundsTest, ADelayDuringWhichTheClockOfRedisJumpedNeedNotPass) {
     first_try_fails_elsewhere();
-    fakes::Event jump = event_of(EventKind::fault, {}, When::applied, Topology::kRedis);
-    jump.name = "clock_jump";
-    tell(jump);
+    observe(EventKind::fault, {}, {.name = "clock_jump"}, When::applied, Topology::kRedis);
     now += 500ms;
     look();
     fail_try(2100ms);

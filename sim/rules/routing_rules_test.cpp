@@ -1,24 +1,11 @@
-#include <gmock/gmock.h>
-
 #include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 #include "sim/spec/routing.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::EventOutcome;
-using fakes::When;
-using fakes::redis::Hash;
-using fakes::redis::List;
-using fakes::redis::Removal;
-using fakes::redis::SortedSet;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
 constexpr const char* kPools =
     R"({"data":{"pools":{"topics":{"job.t":["a","b"]},"pools":{"b":{"requires":["GPU"]}}}}})";
@@ -36,7 +23,7 @@ struct AskedFor {
     const char* needs = "";
 };
 
-class RoutingRulesTest : public testing::RuleTest {
+class RoutingRulesTest : public RuleTest {
 protected:
     RoutingRulesTest() : RuleTest(rules::routing_rules) {
         now = Time{100s};
@@ -46,13 +33,7 @@ protected:
 
     void read_settings(const std::string& text) {
         set_text("cfg:system:default", text, Topology::kOperator);
-        for (const When when : {When::applied, When::answered}) {
-            fakes::Event event = event_of(EventKind::redis, "", when);
-            event.command = "GET";
-            event.key = "cfg:system:default";
-            tell(event);
-        }
-        now += 1s;
+        RuleTest::read_settings();
     }
     void hear(const HeardWorker& worker) {
         cap::BusPacket packet;
@@ -74,15 +55,10 @@ protected:
         set_text("job:req:" + job, engine::wire::to_json(request));
     }
     void call(const std::string& job, When when, EventOutcome outcome = EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, job, when);
-        event.outcome = outcome;
-        tell(event);
+        observe(EventKind::redis, job, {.outcome = outcome}, when);
     }
     void lock(EventKind change, const std::string& job, std::string_view token = {}) {
-        fakes::Event event = event_of(change, job);
-        event.peer = kReplica;
-        event.name = token;
-        tell(event);
+        observe(change, job, {.peer = kReplica, .name = token});
     }
     /// The job is handled up to the answer of policy.
     void take_up(const std::string& job, std::string_view token = {}) {
@@ -96,9 +72,7 @@ protected:
         call(job, When::answered);
     }
     void publish(const std::string& job, const std::string& subject) {
-        fakes::Event event = event_of(EventKind::publish, job, When::before);
-        event.subject = subject;
-        tell(event);
+        observe(EventKind::publish, job, {.subject = subject}, When::before);
     }
     void give_back(const std::string& job) { lock(EventKind::lock_released, job); }
     void route(const std::string& job, const std::string& worker) {
@@ -179,7 +153,7 @@ TEST_F(RoutingRulesTest, APreferredWorkerGoesFirstAndAPreferredPoolAlone) {
 
 TEST_F(RoutingRulesTest, AWorkerThatKeepsASlotForAJobDoesSoInDataThatCameBack) {
     keys.restore([&] {
-        keys.set_string("cfg:system:default", kPools, fakes::redis::kNever);
+        keys.set_string("cfg:system:default", kPools, kNever);
         keys.hash_set(keys.create<Hash>("job:meta:routed1"), "ls_handed", "v");
     });
     EXPECT_EQ(routed({{"u"}, {"v", "a", 4}}, {}, "v"), "");

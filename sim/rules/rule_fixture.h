@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "engine/wire/messages.h"
@@ -13,8 +14,26 @@
 #include "sim/judge/judgement.h"
 #include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim::testing {
+
+// The words of these tests: each of their files has them by `using namespace testing`.
+using namespace std::chrono_literals;
+using fakes::EventKind;
+using fakes::EventOutcome;
+using fakes::When;
+using fakes::redis::Hash;
+using fakes::redis::kNever;
+using fakes::redis::List;
+using fakes::redis::Removal;
+using fakes::redis::SortedSet;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class RuleTest : public ::testing::Test, private Findings, private fakes::Trace {
 protected:
@@ -28,20 +47,24 @@ protected:
         judgement_.add("tested", make, tunables);
     }
 
-    static fakes::Event event_of(fakes::EventKind kind, std::string_view job, fakes::When when = fakes::When::applied,
-                                 fakes::NodeId node = kReplica) {
-        fakes::Event event;
-        event.kind = kind;
-        event.when = when;
-        event.outcome = fakes::EventOutcome::applied;
-        event.job = job;
-        event.node = node;
-        return event;
+    /// `more`: what the other parameters do not say. The outcome is `applied` unless it says another one.
+    static fakes::Event event_of(EventKind kind, std::string_view job, When when = When::applied,
+                                 fakes::NodeId node = kReplica, fakes::Event more = {}) {
+        more.kind = kind;
+        more.when = when;
+        if (more.outcome == EventOutcome::none) more.outcome = EventOutcome::applied;
+        more.job = job;
+        more.node = node;
+        return more;
     }
     void tell(const fakes::Event& event) {
         ++events_;
         if (Model::kWanted.contains(event.kind)) model().on_event(event, now);
         if (Weather::kWanted.contains(event.kind)) model().weather().on_event(event, now);
+    }
+    void observe(EventKind kind, std::string_view job, const fakes::Event& more, When when = When::applied,
+                 fakes::NodeId node = kReplica) {
+        tell(event_of(kind, job, when, node, more));
     }
     /// A key of this type, which is made where there is none.
     template <class Container>
@@ -53,14 +76,11 @@ protected:
     void set_field(const std::string& job, std::string_view field, std::string_view value,
                    fakes::NodeId client = kReplica) {
         keys.act_for(client);
-        keys.hash_set(at<fakes::redis::Hash>("job:meta:" + job), field, value);
+        keys.hash_set(at<Hash>("job:meta:" + job), field, value);
     }
     /// Policy answers a question about the job.
     void answer(const std::string& job, const cap::PolicyCheckResponse& response) {
-        const std::string bytes = response.SerializeAsString();
-        fakes::Event event = event_of(fakes::EventKind::kernel_check, job);
-        event.payload = bytes;
-        tell(event);
+        observe(EventKind::kernel_check, job, {.payload = response.SerializeAsString()});
     }
     /// What `doing` does is one command with these words.
     template <class Doing>
@@ -72,12 +92,12 @@ protected:
         keys.tell_command(node, {}, now_ms);
     }
     void set_text(const std::string& key, const std::string& text, fakes::NodeId client = kReplica) {
-        by_command(client, {"SET"}, [&] { keys.set_string(key, text, fakes::redis::kNever); });
+        by_command(client, {"SET"}, [&] { keys.set_string(key, text, kNever); });
     }
     /// The hash and the state key.
     void move(const std::string& job, const std::string& state) {
         set_field(job, "state", state);
-        keys.set_string("job:state:" + job, state, fakes::redis::kNever);
+        keys.set_string("job:state:" + job, state, kNever);
     }
     /// The hash alone, dated by the clock of Redis.
     void enter(const std::string& job, const std::string& state, fakes::NodeId client = kReplica) {
@@ -88,10 +108,7 @@ protected:
         return std::chrono::duration_cast<RedisTime>(now.time_since_epoch()) + std::chrono::seconds{1};
     }
     void fault(std::string_view name, std::string_view phase = "begin") {
-        fakes::Event event = event_of(fakes::EventKind::fault, {});
-        event.name = name;
-        event.from = phase;
-        tell(event);
+        observe(EventKind::fault, {}, {.name = name, .from = phase});
     }
     struct Result {
         cap::JobStatus status = cap::JOB_STATUS_SUCCEEDED;
@@ -99,37 +116,35 @@ protected:
         std::string_view worker = "w";
         std::string_view durable = kSchedulersResults;
     };
-    void about_result(fakes::EventKind kind, fakes::When when, const std::string& job, const Result& about,
+    void about_result(EventKind kind, When when, const std::string& job, const Result& about,
                       fakes::NodeId node = kReplica) {
         cap::BusPacket packet;
         packet.mutable_job_result()->set_job_id(job);
         packet.mutable_job_result()->set_worker_id(std::string(about.worker));
         packet.mutable_job_result()->set_status(about.status);
-        fakes::Event event = event_of(kind, job, when, node);
-        event.subject = engine::wire::kSubjectResult;
-        event.sequence = about.sequence;
-        event.name = about.durable;
-        event.packet = &packet;
-        tell(event);
+        observe(kind, job,
+                {.subject = engine::wire::kSubjectResult,
+                 .name = about.durable,
+                 .sequence = about.sequence,
+                 .packet = &packet},
+                when, node);
     }
     void store_result(const std::string& job, const Result& about) {
-        about_result(fakes::EventKind::stored, fakes::When::applied, job, about);
+        about_result(EventKind::stored, When::applied, job, about);
     }
     void deliver_result(const std::string& job, const Result& about) {
-        about_result(fakes::EventKind::deliver, fakes::When::applied, job, about);
+        about_result(EventKind::deliver, When::applied, job, about);
     }
     void acknowledge_result(const std::string& job, const Result& about) {
-        about_result(fakes::EventKind::ack, fakes::When::before, job, about);
+        about_result(EventKind::ack, When::before, job, about);
     }
-    void evict(const std::string& key) { keys.remove(*keys.find(key), fakes::redis::Removal::evicted); }
+    void evict(const std::string& key) { keys.remove(*keys.find(key), Removal::evicted); }
     void evict_all_of(const std::string& job) {
         evict("job:meta:" + job);
         evict("job:state:" + job);
     }
     void deliver(const cap::BusPacket& packet, fakes::NodeId node) {
-        fakes::Event event = event_of(fakes::EventKind::core_deliver, "", fakes::When::applied, node);
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::core_deliver, "", {.packet = &packet}, When::applied, node);
     }
     /// A heartbeat of a worker of pool "p" reaches the node.
     void hear(std::string_view worker, fakes::NodeId node = kReplica, int active_jobs = 0) {
@@ -139,21 +154,31 @@ protected:
         packet.mutable_heartbeat()->set_active_jobs(active_jobs);
         deliver(packet, node);
     }
-    void read_snapshot(std::string_view reply, fakes::NodeId node = kReplica,
-                       fakes::When when = fakes::When::answered) {
-        fakes::Event event = event_of(fakes::EventKind::redis, "", when, node);
-        event.command = "GET";
-        event.key = "sys:workers:snapshot";
-        event.payload = reply;
-        tell(event);
+    void read_snapshot(std::string_view reply, fakes::NodeId node = kReplica, When when = When::answered) {
+        observe(EventKind::redis, "", {.command = "GET", .key = "sys:workers:snapshot", .payload = reply}, when, node);
     }
     /// As an event, without a key of Redis; nothing of it is left to expire.
     void grant_lock(std::string_view key, fakes::NodeId node, std::string_view job = {}) {
-        fakes::Event event = event_of(fakes::EventKind::lock_acquired, job, fakes::When::applied, node);
-        event.key = key;
-        tell(event);
+        observe(EventKind::lock_acquired, job, {.key = key}, When::applied, node);
     }
-    void befall(fakes::EventKind kind, fakes::NodeId node) { tell(event_of(kind, "", fakes::When::applied, node)); }
+    void befall(EventKind kind, fakes::NodeId node) { tell(event_of(kind, "", When::applied, node)); }
+    /// Something unrelated happens then, so that what is due is judged.
+    void wait(engine::Duration time) {
+        now += time;
+        befall(EventKind::heartbeat, kOther);
+    }
+    /// The replica reads the settings that Redis has.
+    void read_settings() {
+        for (const When when : {When::applied, When::answered})
+            observe(EventKind::redis, "", {.command = "GET", .key = kSettingsKey}, when);
+        now += 1s;
+    }
+    /// Policy is asked about the job and told nothing else of it.
+    void ask_policy(std::string_view job, fakes::NodeId node = kReplica) {
+        cap::PolicyCheckRequest question;
+        question.set_job_id(std::string(job));
+        observe(EventKind::kernel_check, job, {.payload = question.SerializeAsString()}, When::before, node);
+    }
     void rest(bool quiet = true) { model().at_rest(keys, quiet); }
     [[nodiscard]] std::uint64_t times_exercised() const { return judgement_.standings().front().exercised; }
     [[nodiscard]] Model& model() { return judgement_.model(); }

@@ -1,21 +1,17 @@
 // To whom it is owed that a job is called off which its workflow run needs no more.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "engine/wire/packet.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr NodeId kWorkshop{5};
 
-class RunCancelToldTest : public testing::RuleTest {
+class RunCancelToldTest : public RuleTest {
 protected:
     RunCancelToldTest() : RuleTest(rules::run_cancel_told) {}
 
@@ -26,16 +22,13 @@ protected:
     }
     void write(std::string_view status, NodeId node = kWorkshop) {
         set_text("wf:run:r", document(status), node);
-        befall(fakes::EventKind::heartbeat, node);
+        befall(EventKind::heartbeat, node);
     }
     void call_off(const std::string& job) {
         cap::JobCancel cancel;
         cancel.set_job_id(job);
         const auto packet = engine::wire::make_packet(std::move(cancel), job, "workflow-engine", {});
-        fakes::Event event = event_of(fakes::EventKind::core_publish, job, fakes::When::before);
-        event.subject = "sys.job.cancel";
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::core_publish, job, {.subject = "sys.job.cancel", .packet = &packet}, When::before);
     }
     void expect_owed() {
         EXPECT_THAT(found, ElementsAre(HasSubstr("r:a@1: the step a of the run r is over and its job was not, and it "
@@ -85,12 +78,12 @@ TEST_F(RunCancelToldTest, WhatAGatewayWritesAndWhatIsLostOwesNothing) {
     EXPECT_THAT(found, IsEmpty());
     write("running");
     write("cancelled");
-    keys.create<fakes::redis::Hash>("lockstep:wf:outbox:r");
+    keys.create<Hash>("lockstep:wf:outbox:r");
     evict("lockstep:wf:outbox:r");
     rest();
     write("running");
     write("cancelled");
-    keys.restore([this] { keys.set_string("wf:run:r", document("cancelled"), fakes::redis::kNever); });
+    keys.restore([this] { keys.set_string("wf:run:r", document("cancelled"), kNever); });
     rest();
     EXPECT_THAT(found, IsEmpty());
 }

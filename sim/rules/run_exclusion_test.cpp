@@ -1,31 +1,22 @@
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::redis::kNever;
-using fakes::redis::Removal;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr const char* kRunLock = "cordum:wf:run:lock:r";
 constexpr const char* kKey = "wf:run:r";
 constexpr const char* kDocument = R"({"id":"r","status":"running"})";
 
-class RunExclusionTest : public testing::RuleTest {
+class RunExclusionTest : public RuleTest {
 protected:
     RunExclusionTest() : RuleTest(rules::run_exclusion) {}
 
     template <class Doing>
     void call(NodeId node, std::vector<std::string_view> words, Doing doing, std::string_view reply = "+OK\r\n") {
         by_command(node, std::move(words), doing);
-        fakes::Event event = event_of(fakes::EventKind::redis, "", fakes::When::applied, node);
-        event.payload = reply;
-        tell(event);
+        observe(EventKind::redis, "", {.payload = reply}, When::applied, node);
     }
     void read(NodeId node, std::string_view token = "") {
         call(node, {"EVALSHA", "sha1", "2", kRunLock, kKey, token}, [] {});

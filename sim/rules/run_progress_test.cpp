@@ -1,22 +1,18 @@
 // How workflow runs go on, and what none of their documents may say.
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/packet.h"
 #include "sim/model/run_document.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 #include "sim/spec/run_rules.h"
 
 namespace lockstep::sim {
 namespace {
 
 using nlohmann::json;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 constexpr NodeId kEngine{5};
 constexpr const char* kWorkflow = R"({"id":"f","steps":{
@@ -32,7 +28,7 @@ constexpr const char* kWorkflow = R"({"id":"f","steps":{
     "twice":{"type":"loop","input":{"body_step":"body"}},
     "body":{"type":"worker"}}})";
 
-class RunProgressTest : public testing::RuleTest {
+class RunProgressTest : public RuleTest {
 protected:
     RunProgressTest() : RuleTest(rules::run_progress) {
         set_text("wf:def:f", kWorkflow, Topology::kGateway);
@@ -45,12 +41,8 @@ protected:
     void write(std::string_view steps, std::string_view status = "running") { write_by(kEngine, status, steps); }
     /// Without a packet: the stream has something else under the name of that job's submission.
     void store(const std::string& job, const cap::BusPacket* packet) {
-        fakes::Event event = event_of(fakes::EventKind::stored, packet == nullptr ? std::string_view{} : job);
-        const std::string id = "jobreq:" + job;
-        event.subject = "sys.job.submit";
-        event.message_id = id;
-        event.packet = packet;
-        tell(event);
+        observe(EventKind::stored, packet == nullptr ? std::string_view{} : job,
+                {.subject = "sys.job.submit", .message_id = "jobreq:" + job, .packet = packet});
     }
     void submit(const std::string& job) {
         cap::JobRequest request;
@@ -62,7 +54,7 @@ protected:
         const std::string key = "lockstep:wf:outbox:r";
         by_command(kEngine, {"HSET"}, [&] {
             auto* outbox = keys.find(key);
-            keys.hash_set(outbox != nullptr ? *outbox : keys.create<fakes::redis::Hash>(key), "s:" + job, request);
+            keys.hash_set(outbox != nullptr ? *outbox : keys.create<Hash>(key), "s:" + job, request);
         });
     }
 };

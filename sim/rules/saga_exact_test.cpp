@@ -1,25 +1,17 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "engine/wire/json.h"
 #include "engine/wire/packet.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
+using namespace testing;
 using fakes::NodeId;
-using fakes::When;
-using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
 
 /// Jobs of the workflow "travel", which one replica rolls back.
-struct SagaExact : testing::RuleTest {
+struct SagaExact : RuleTest {
     SagaExact() : RuleTest(rules::saga_exact) {
         tunables.saga_rollback_timeout = 30s;
         tunables.saga_lock_ttl = 60s;
@@ -45,17 +37,13 @@ struct SagaExact : testing::RuleTest {
     }
     void record(const cap::JobRequest& undo, const std::string& stack = kStack) {
         keys.act_for(kReplica);
-        keys.list_insert(at<fakes::redis::List>(stack), 0, undo.SerializeAsString());
+        keys.list_insert(at<List>(stack), 0, undo.SerializeAsString());
     }
     void take_off(const std::string& stack = kStack, NodeId by = kReplica) {
         keys.act_for(by);
         keys.list_remove(*keys.find(stack), 0);
     }
     void lock(std::string_view key = kLock, NodeId by = kReplica) { grant_lock(key, by); }
-    void wait(engine::Duration duration) {
-        now += duration;
-        befall(EventKind::heartbeat, kOther);
-    }
     void state(const std::string& job, std::string_view state) { set_field(job, "state", state); }
     void succeed(const std::string& job) {
         store(request(job));
@@ -95,10 +83,9 @@ struct SagaExact : testing::RuleTest {
         question.mutable_meta()->set_idempotency_key("undo " + job);
         const std::string bytes = question.SerializeAsString(), name = "comp-" + job;
         for (const When when : {When::before, When::applied, When::answered}) {
-            fakes::Event event = event_of(EventKind::kernel_check, name, when);
-            if (when == When::before) event.payload = bytes;
-            if (when != When::before) event.to = decision;
-            tell(event);
+            const bool asks = when == When::before;
+            observe(EventKind::kernel_check, name,
+                    {.to = asks ? std::string_view{} : decision, .payload = asks ? bytes : std::string_view{}}, when);
         }
     }
     void undo(const std::string& job) {
@@ -186,9 +173,7 @@ TEST_F(SagaExact, AnEntryIsTakenOffUnderTheLockOfItsOwnSaga) {
     EXPECT_THAT(last(), "a: its compensation is taken off saga:travel:stack without saga:travel:lock");
     record(undoing("d", "trip"), kStackOfRun);
     lock(kLockOfRun);
-    fakes::Event event = event_of(EventKind::lock_released, "");
-    event.key = kLockOfRun;
-    tell(event);
+    observe(EventKind::lock_released, "", {.key = kLockOfRun});
     take_off(kStackOfRun);
     EXPECT_THAT(last(), HasSubstr("without lockstep:saga:lock:4:acme:trip"));
 }

@@ -1,21 +1,13 @@
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
 constexpr const char* kReconcilerLock = "cordum:reconciler:default";
 
-class SingleTickerTest : public testing::RuleTest {
+class SingleTickerTest : public RuleTest {
 protected:
     SingleTickerTest() : RuleTest(rules::single_ticker) { now = Time{100s}; }
 
@@ -23,16 +15,11 @@ protected:
         lock_event(EventKind::lock_acquired, node, lock);
     }
     void lock_event(EventKind kind, fakes::NodeId node, const char* lock = kReconcilerLock, bool flag = false) {
-        fakes::Event event = event_of(kind, {}, When::applied, node);
-        event.key = lock;
-        event.flag = flag;
-        tell(event);
+        observe(kind, {}, {.flag = flag, .key = lock}, When::applied, node);
     }
     void reach(fakes::NodeId node, When when = When::applied, std::string_view key = kReconcilerLock,
                std::string_view job = {}) {
-        fakes::Event event = event_of(EventKind::redis, job, when, node);
-        event.key = key;
-        tell(event);
+        observe(EventKind::redis, job, {.key = key}, when, node);
     }
     void tick(fakes::NodeId node, const char* index = "job:index:DISPATCHED", const char* lock = kReconcilerLock) {
         const std::string_view words[] = {"EVALSHA", "sha1", "2", lock, index};
@@ -44,9 +31,7 @@ protected:
     }
     void runs_out(bool lost = false) { lock_event(EventKind::lock_expired, Topology::kRedis, kReconcilerLock, lost); }
     void befalls(EventKind kind, fakes::NodeId node, std::string_view name = {}) {
-        fakes::Event event = event_of(kind, {}, When::applied, node);
-        event.name = name;
-        tell(event);
+        observe(kind, {}, {.name = name}, When::applied, node);
     }
     void time_out(fakes::NodeId node) { set_field("J", "state", "TIMEOUT", node); }
 };
@@ -122,7 +107,7 @@ TEST_F(SingleTickerTest, AReplicaThatWasNotGivenTheLockEndsNoJob) {
     reach(kReplica);
     // What its worker has reported is recorded under the lock of the job.
     keys.act_for(kReplica);
-    keys.set_string("cordum:scheduler:job:J", "token", fakes::redis::kNever);
+    keys.set_string("cordum:scheduler:job:J", "token", kNever);
     time_out(kReplica);
     EXPECT_THAT(found, IsEmpty());
     keys.remove(*keys.find("cordum:scheduler:job:J"));

@@ -1,22 +1,13 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using fakes::redis::Removal;
-using fakes::redis::SortedSet;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class SlotUsedTest : public testing::RuleTest {
+class SlotUsedTest : public RuleTest {
 protected:
     static constexpr const char* kQueue = "lockstep:tenant:waiting:acme";
     static constexpr const char* kWoken = "lockstep:tenant:woken:acme";
@@ -35,10 +26,7 @@ protected:
         set_field(job, "state", "RUNNING");
     }
     void lock(EventKind change, const std::string& job) {
-        const std::string key = "cordum:scheduler:job:" + job;
-        fakes::Event event = event_of(change, job);
-        event.key = key;
-        tell(event);
+        observe(change, job, {.key = "cordum:scheduler:job:" + job});
     }
     void take(const std::string& job) { lock(EventKind::lock_acquired, job); }
     void let_go(const std::string& job) { lock(EventKind::lock_released, job); }
@@ -69,15 +57,7 @@ protected:
         set_field(job, "ls_next_attempt_at", "1");
         tell(event_of(EventKind::redis, job));
     }
-    void call(const std::string& job, When when) {
-        fakes::Event event = event_of(EventKind::redis, job, when);
-        event.command = "EVALSHA";
-        tell(event);
-    }
-    void wait(engine::Duration time) {
-        now += time;
-        tell(event_of(EventKind::heartbeat, ""));
-    }
+    void call(const std::string& job, When when) { observe(EventKind::redis, job, {.command = "EVALSHA"}, when); }
     /// A worker with four slots is heard.
     void beat(int active, const std::string& disk = "ssd") {
         cap::BusPacket packet;
@@ -96,7 +76,7 @@ protected:
         }
     }
     void wait_for_worker(const std::string& job, const std::string& tenant = "acme") { add(kRoom + tenant, job, 1); }
-    void list(const std::string& job) { keys.list_insert(at<fakes::redis::List>(kRoomOfW), 0, job); }
+    void list(const std::string& job) { keys.list_insert(at<List>(kRoomOfW), 0, job); }
 };
 
 TEST_F(SlotUsedTest, AJobThatHasASlotIsNotDelayedForItsOwnSlot) {
@@ -160,7 +140,7 @@ TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerOrHasADamagedRequestCanUseNone) {
     set_text("job:req:b", R"({"jobId":"b"})");
     find_full("b");
     keys.act_for({});
-    keys.set_string("job:req:b", R"({"jobId)", fakes::redis::kNever);
+    keys.set_string("job:req:b", R"({"jobId)", kNever);
     submit("c");
     find_full("c");
     add("lockstep:capacity:waiting", "c", 1);
@@ -347,7 +327,7 @@ protected:
     auto field(std::string job, std::string name, std::string value) {
         return [=, this] { keys.hash_set(hash_of(job), name, value); };
     }
-    fakes::redis::Keyspace::Node& hash_of(const std::string& job) { return at<fakes::redis::Hash>("job:meta:" + job); }
+    fakes::redis::Keyspace::Node& hash_of(const std::string& job) { return at<Hash>("job:meta:" + job); }
     /// Queued since that second, with a limit of so many jobs.
     void queue(const std::string& job, int since, const std::string& limit = "1") {
         submit(job);
@@ -366,7 +346,7 @@ protected:
         };
     }
     auto told(const std::string& limit, const std::string& now_holds) {
-        return [=, this] { keys.hash_set(at<fakes::redis::Hash>("lockstep:tenant:turns:acme"), limit, now_holds); };
+        return [=, this] { keys.hash_set(at<Hash>("lockstep:tenant:turns:acme"), limit, now_holds); };
     }
     auto tick() {
         return [this] { keys.tell_listed(kQueuedTenants); };

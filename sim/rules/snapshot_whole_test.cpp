@@ -1,19 +1,13 @@
 #include <fmt/format.h>
-#include <gmock/gmock.h>
 
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class SnapshotWholeTest : public testing::RuleTest {
+class SnapshotWholeTest : public RuleTest {
 protected:
     SnapshotWholeTest() : RuleTest(rules::snapshot_whole) {}
 
@@ -29,20 +23,9 @@ protected:
               node);
     }
     void call(std::string_view reply = "+OK", fakes::NodeId node = kReplica) {
-        fakes::Event event = event_of(EventKind::redis, "", When::answered, node);
-        event.key = "cordum:reconciler:default";
-        event.payload = reply;
-        tell(event);
+        observe(EventKind::redis, "", {.key = "cordum:reconciler:default", .payload = reply}, When::answered, node);
     }
-    void wait(engine::Duration time) {
-        now += time;
-        tell(event_of(EventKind::fault, ""));
-    }
-    void lock_event(EventKind kind) {
-        fakes::Event event = event_of(kind, "");
-        event.key = kSnapshotLock;
-        tell(event);
-    }
+    void lock_event(EventKind kind) { observe(kind, "", {.key = kSnapshotLock}); }
 
     const engine::Duration oldest = 20s + tunables.store_op_timeout + 1s;
 };
@@ -55,9 +38,7 @@ TEST_F(SnapshotWholeTest, NoneReplacesALaterOne) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("captured 1 s after it")));
     keys.restore([] {});
     write(5s);
-    fakes::Event jump = event_of(EventKind::fault, "");
-    jump.name = "clock_jump";
-    tell(jump);
+    observe(EventKind::fault, "", {.name = "clock_jump"});
     write(1s);
     EXPECT_EQ(found.size(), 1U) << "data was lost, and a clock was set";
 }
@@ -161,8 +142,7 @@ TEST_F(SnapshotWholeTest, APausedReplicaOwesNothing) {
 }
 
 TEST_F(SnapshotWholeTest, AReplicaThatNeverTicksHasNotStarted) {
-    fakes::Event event = event_of(EventKind::redis, "", When::answered);
-    tell(event);
+    observe(EventKind::redis, "", {}, When::answered);
     wait(2 * oldest);
     EXPECT_THAT(found, IsEmpty());
 }

@@ -1,28 +1,19 @@
 // Which messages may be terminated that arrived as something else.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
-class SoundMessageKeptTest : public testing::RuleTest {
+class SoundMessageKeptTest : public RuleTest {
 protected:
     SoundMessageKeptTest() : RuleTest(rules::sound_message_kept) {}
 
     void tell(EventKind kind, bool readable, std::int64_t number = 1) {
         const cap::BusPacket packet;
-        fakes::Event event = event_of(kind, {});
-        event.stream = "CORDUM_SYS";
-        event.sequence = 7;
-        event.number = number;
-        if (readable) event.packet = &packet;
-        RuleTest::tell(event);
+        const cap::BusPacket* as_read = readable ? &packet : nullptr;
+        observe(kind, {}, {.stream = "CORDUM_SYS", .sequence = 7, .number = number, .packet = as_read});
     }
 };
 

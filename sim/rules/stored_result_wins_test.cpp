@@ -1,22 +1,14 @@
 // Which jobs may time out although a result stands in the stream, and which wait for too long.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 #include "sim/spec/stay_limits.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
+using namespace testing;
 using engine::Duration;
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
-class StoredResultWinsTest : public testing::RuleTest {
+class StoredResultWinsTest : public RuleTest {
 protected:
     StoredResultWinsTest() : RuleTest(rules::stored_result_wins) {}
 
@@ -27,22 +19,15 @@ protected:
                   says_so ? "timeout: RUNNING >15m, and a result has not been heard" : "timeout");
         enter("J", "TIMEOUT");
     }
-    void call_of_a_tick(When when, fakes::EventOutcome outcome = fakes::EventOutcome::applied) {
-        fakes::Event event = event_of(EventKind::redis, "", when);
-        event.key = "cordum:reconciler:default";
-        event.outcome = outcome;
-        tell(event);
+    void call_of_a_tick(When when, EventOutcome outcome = EventOutcome::applied) {
+        observe(EventKind::redis, "", {.outcome = outcome, .key = "cordum:reconciler:default"}, when);
     }
     void tick(Duration answer = {}) {
         call_of_a_tick(When::before);
         now += answer;
         call_of_a_tick(When::answered);
     }
-    void cut_off_from_nats() {
-        fakes::Event event = event_of(EventKind::connection_broken, "");
-        event.peer = Topology::kNats;
-        tell(event);
-    }
+    void cut_off_from_nats() { observe(EventKind::connection_broken, "", {.peer = Topology::kNats}); }
     /// It times out so long after its limit. What the rules find of that alone.
     std::vector<std::string> late_by(Duration late, bool says_so = false) {
         found.clear();
@@ -107,8 +92,7 @@ TEST_F(StoredResultWinsTest, TheWaitIsAsLongAsPromisedAndTheReasonSaysSo) {
 
 TEST_F(StoredResultWinsTest, ADeadlineIsALimitToo) {
     run();
-    keys.zset_set(keys.create<fakes::redis::SortedSet>("job:deadline"), "J",
-                  static_cast<double>((redis_time() + 1min).count()));
+    keys.zset_set(keys.create<SortedSet>("job:deadline"), "J", static_cast<double>((redis_time() + 1min).count()));
     now += 30s;
     store_result("J", {});
     now += 1min;
@@ -206,7 +190,7 @@ TEST_F(StoredResultWinsTest, AJobWithoutAResultEndsSoon) {
 
 TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWritesThatDownOrNot) {
     model().set_time_limits(R"({"workflows":{"travel":{"child_timeout_seconds":5}}})");
-    keys.set_string("job:req:J", R"({"jobId":"J","topic":"job.t","workflowId":"travel"})", fakes::redis::kNever);
+    keys.set_string("job:req:J", R"({"jobId":"J","topic":"job.t","workflowId":"travel"})", kNever);
     tick();
     run();
     now += 30s + 4 * tunables.reconciler_interval;
@@ -230,7 +214,7 @@ TEST_F(StoredResultWinsTest, TheWaitCountsFromThePresentConnectionAndTheLastCall
     const auto cut_off = [this] { cut_off_from_nats(); };
     EXPECT_THAT(time_out_after(cut_off, true), ElementsAre(HasSubstr("ms after the connection of its replica")));
     EXPECT_THAT(time_out_after(cut_off, false), IsEmpty());
-    const auto unanswered = [this] { call_of_a_tick(When::answered, fakes::EventOutcome::not_applied); };
+    const auto unanswered = [this] { call_of_a_tick(When::answered, EventOutcome::not_applied); };
     EXPECT_THAT(time_out_after(unanswered, true), ElementsAre(HasSubstr("ms after Redis left a call")));
     EXPECT_THAT(time_out_after(unanswered, false), IsEmpty());
 }

@@ -1,15 +1,12 @@
 // Which jobs take a slot of their tenant where Redis has lost something.
-#include <gmock/gmock.h>
-
-#include "engine/wire/messages.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
-using ::testing::IsEmpty;
+using namespace testing;
 
-class TenantLimitWithLoss : public testing::RuleTest {
+class TenantLimitWithLoss : public RuleTest {
 protected:
     TenantLimitWithLoss() : RuleTest(rules::tenant_limit) {}
 
@@ -17,10 +14,7 @@ protected:
     void submit(const std::string& job) {
         cap::PolicyCheckResponse answer;
         answer.mutable_constraints()->mutable_budgets()->set_max_concurrent_jobs(1);
-        const std::string payload = answer.SerializeAsString();
-        fakes::Event event = event_of(fakes::EventKind::kernel_check, job);
-        event.payload = payload;
-        tell(event);
+        RuleTest::answer(job, answer);
         set_field(job, "tenant", "acme");
         move(job, "PENDING");
     }
@@ -35,7 +29,7 @@ TEST_F(TenantLimitWithLoss, CountsWhatAFailoverHasKept) {
     move("b", "SCHEDULED");
     EXPECT_THAT(found, IsEmpty());
     move("c", "SCHEDULED");
-    EXPECT_THAT(found, ::testing::SizeIs(1));
+    EXPECT_THAT(found, SizeIs(1));
 }
 
 TEST_F(TenantLimitWithLoss, DoesNotCountAJobThatIsNotKnownAnyMore) {

@@ -1,20 +1,12 @@
-#include <gmock/gmock.h>
-
 #include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using namespace std::chrono_literals;
+using namespace testing;
 
-class TenantWalls : public testing::RuleTest {
+class TenantWalls : public RuleTest {
 protected:
     TenantWalls() : RuleTest(rules::tenant_walls) { now = Time{100s}; }
 
@@ -29,36 +21,22 @@ protected:
         set_text("job:req:" + job, engine::wire::to_json(request), by);
     }
     void document(const std::string& key, const std::string& text) { set_text(key, text, Topology::kOperator); }
-    void pass(engine::Duration duration) {
-        now += duration;
-        befall(EventKind::timer, {});
-    }
     void take_lock(const std::string& job) { lock(EventKind::lock_acquired, job); }
     void release(const std::string& job) { lock(EventKind::lock_released, job); }
-    void lock(EventKind kind, const std::string& job) {
-        const std::string key = "cordum:scheduler:job:" + job;
-        fakes::Event event = event_of(kind, job);
-        event.key = key;
-        tell(event);
-    }
+    void lock(EventKind kind, const std::string& job) { observe(kind, job, {.key = "cordum:scheduler:job:" + job}); }
     void count(const std::string& tenant, const std::string& job) {
         keys.act_for(kReplica);
-        const std::string key = "job:tenant:active:" + tenant;
-        auto* set = keys.find(key);
-        keys.set_add(set != nullptr ? *set : keys.create<fakes::redis::Set>(key), job);
+        keys.set_add(at<fakes::redis::Set>("job:tenant:active:" + tenant), job);
     }
     void list(const std::string& key, const std::string& job) {
         keys.act_for(kReplica);
-        keys.zset_set(keys.create<fakes::redis::SortedSet>(key), job, 1);
+        keys.zset_set(keys.create<SortedSet>(key), job, 1);
     }
     void ask(const std::string& job, const std::string& tenant, const std::string& settings = "") {
         cap::PolicyCheckRequest question;
         question.set_tenant(tenant);
         question.set_effective_config(settings);
-        const std::string bytes = question.SerializeAsString();
-        fakes::Event event = event_of(EventKind::kernel_check, job, When::before);
-        event.payload = bytes;
-        tell(event);
+        observe(EventKind::kernel_check, job, {.payload = question.SerializeAsString()}, When::before);
     }
     void undo(const std::string& job, const char* field, const char* env = "") {
         cap::BusPacket packet;
@@ -67,10 +45,7 @@ protected:
         request.set_parent_job_id(job);
         request.set_tenant_id(field);
         if (*env != '\0') (*request.mutable_env())["tenant_id"] = env;
-        fakes::Event event = event_of(EventKind::publish, "comp-1", When::before);
-        event.subject = "sys.job.submit";
-        event.packet = &packet;
-        tell(event);
+        observe(EventKind::publish, "comp-1", {.subject = "sys.job.submit", .packet = &packet}, When::before);
     }
 };
 
@@ -150,11 +125,11 @@ TEST_F(TenantWalls, PolicyIsAskedAboutItForItsTenant) {
 TEST_F(TenantWalls, AReplicaThatReadTheRequestBeforeItWasReplacedMayAskAboutThatOne) {
     store("a", "acme");
     take_lock("a");
-    pass(1s);
+    wait(1s);
     store("a", "initech");
     ask("a", "acme");
     EXPECT_THAT(found, IsEmpty());
-    pass(1s);
+    wait(1s);
     take_lock("a");
     ask("a", "acme");
     EXPECT_THAT(found, ElementsAre(HasSubstr("asked as for acme")));
@@ -189,7 +164,7 @@ protected:
     void begin(const std::string& key, const std::string& text) {
         document(key, text);
         store("a", "acme");
-        pass(1s);
+        wait(1s);
         take_lock("a");
     }
     void ask_with(const std::string& safety) { ask("a", "acme", R"({"safety":)" + safety + "}"); }
@@ -229,12 +204,12 @@ TEST_F(BoundTenant, WhatIsAllowedAboveIsNotWidened) {
 
 TEST_F(BoundTenant, ADocumentThatChangedSinceTheLockWasTakenMayCountInEitherForm) {
     begin("cfg:org:acme", kNoPay);
-    pass(1s);
+    wait(1s);
     document("cfg:org:acme", R"({"data":{"safety":{"denied_topics":["job.y"]}}})");
     ask_with(R"({"denied_topics":["job.pay"]})");
     ask_with(R"({"denied_topics":["job.y"]})");
     EXPECT_THAT(found, IsEmpty());
-    pass(1s);
+    wait(1s);
     take_lock("a");
     ask_with(R"({"denied_topics":["job.pay"]})");
     EXPECT_EQ(found.size(), 1U);
@@ -242,10 +217,10 @@ TEST_F(BoundTenant, ADocumentThatChangedSinceTheLockWasTakenMayCountInEitherForm
 
 TEST_F(BoundTenant, ADocumentThatAFailoverHasLostDoesNotBind) {
     document("cfg:org:acme", kNoPay);
-    pass(1s);
+    wait(1s);
     model().restored(fakes::redis::Keyspace{});
     store("a", "acme");
-    pass(1s);
+    wait(1s);
     take_lock("a");
     ask("a", "acme");
     EXPECT_THAT(found, IsEmpty());

@@ -1,24 +1,15 @@
 // What explains that a job waits for its limit, and what does not.
-#include <gmock/gmock.h>
-
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using namespace std::chrono_literals;
-using fakes::EventKind;
-using fakes::EventOutcome;
+using namespace testing;
 using fakes::NodeId;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr NodeId kItsWorker{7};
 
-class TimeoutExplainedTest : public testing::RuleTest {
+class TimeoutExplainedTest : public RuleTest {
 protected:
     TimeoutExplainedTest() : RuleTest(rules::timeout_explained) {
         beat();
@@ -27,16 +18,9 @@ protected:
 
     void about_job(EventKind kind, std::string_view subject, When when, NodeId node = kReplica,
                    EventOutcome outcome = EventOutcome::applied) {
-        fakes::Event event = event_of(kind, "J", when, node);
-        event.subject = subject;
-        event.outcome = outcome;
-        tell(event);
+        observe(kind, "J", {.outcome = outcome, .subject = subject}, when, node);
     }
-    void beat() {
-        fakes::Event event = event_of(EventKind::heartbeat, "", When::applied, kItsWorker);
-        event.name = "w";
-        tell(event);
-    }
+    void beat() { observe(EventKind::heartbeat, "", {.name = "w"}, When::applied, kItsWorker); }
     /// Something unrelated happens, so that what is due is judged.
     void wait(engine::Duration duration) {
         now += duration;
@@ -51,10 +35,8 @@ protected:
     }
     void arrive() { about_job(EventKind::core_deliver, "worker.w.jobs", When::applied, kItsWorker); }
     void message(EventKind kind, std::uint64_t sequence = 1) {
-        fakes::Event event = event_of(kind, "J", kind == EventKind::deliver ? When::applied : When::before);
-        event.name = kSchedulersSubmissions;
-        event.sequence = sequence;
-        tell(event);
+        observe(kind, "J", {.name = kSchedulersSubmissions, .sequence = sequence},
+                kind == EventKind::deliver ? When::applied : When::before);
     }
     void stored() { about_job(EventKind::stored, "worker.w.jobs", When::applied); }
     void answered() { about_job(EventKind::publish, "worker.w.jobs", When::answered); }
@@ -95,11 +77,7 @@ TEST_F(TimeoutExplainedTest, WhatIsNoSubmissionMayGo) {
     cap::BusPacket forged;
     forged.mutable_job_result()->set_job_id("J");
     const auto tell_forged = [&](EventKind kind, When when) {
-        fakes::Event event = event_of(kind, "J", when);
-        event.name = kSchedulersSubmissions;
-        event.sequence = 1;
-        event.packet = &forged;
-        tell(event);
+        observe(kind, "J", {.name = kSchedulersSubmissions, .sequence = 1, .packet = &forged}, when);
     };
     dispatch();
     acknowledged_by_stream();
@@ -269,7 +247,7 @@ TEST_F(TimeoutExplainedTest, AQueueForSlotsOrAKernelThatIsAwayMayLeaveAJobWaitin
     state("TIMEOUT");
     state("PENDING");
     take_lock();
-    keys.zset_set(keys.create<fakes::redis::SortedSet>("lockstep:tenant:waiting:t"), "J", 1);
+    keys.zset_set(keys.create<SortedSet>("lockstep:tenant:waiting:t"), "J", 1);
     wait(10min);
     state("TIMEOUT");
     EXPECT_THAT(found, IsEmpty());

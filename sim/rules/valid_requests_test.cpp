@@ -1,19 +1,12 @@
-#include <gmock/gmock.h>
-
 #include <map>
 
 #include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
-#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 namespace {
 
-using fakes::EventKind;
-using fakes::When;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
+using namespace testing;
 
 cap::JobRequest request_of(const std::string& job) {
     cap::JobRequest request;
@@ -22,7 +15,7 @@ cap::JobRequest request_of(const std::string& job) {
     return request;
 }
 
-class ValidRequests : public testing::RuleTest {
+class ValidRequests : public RuleTest {
 protected:
     ValidRequests() : RuleTest(rules::valid_requests) {}
 
@@ -30,12 +23,12 @@ protected:
                  const std::string& job) {
         cap::BusPacket packet;
         if (request != nullptr) *packet.mutable_job_request() = *request;
-        fakes::Event event = event_of(kind, job, when);
-        event.subject = engine::wire::kSubjectSubmit;
-        event.name = kSchedulersSubmissions;
-        event.sequence = sequence;
-        if (request != nullptr) event.packet = &packet;
-        tell(event);
+        observe(kind, job,
+                {.subject = engine::wire::kSubjectSubmit,
+                 .name = kSchedulersSubmissions,
+                 .sequence = sequence,
+                 .packet = request != nullptr ? &packet : nullptr},
+                when);
     }
     void deliver(const cap::JobRequest& request, std::uint64_t sequence = 1) {
         jobs[sequence] = request.job_id();
@@ -62,10 +55,7 @@ protected:
                  R"({"job_id":")" + job + R"(","reason_code":"invalid_request","created_at":"1970-01-01T00:01:00Z"})");
     }
     void send(const std::string& job, const cap::BusPacket* packet = nullptr) {
-        fakes::Event event = event_of(EventKind::publish, job, When::before);
-        event.subject = "worker.w.jobs";
-        event.packet = packet;
-        tell(event);
+        observe(EventKind::publish, job, {.subject = "worker.w.jobs", .packet = packet}, When::before);
     }
     void send(const cap::JobRequest& request) {
         cap::BusPacket packet;
