@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class BoundedMemoryTest : public RuleTest {
-protected:
+struct BoundedMemoryTest : RuleTest {
     BoundedMemoryTest() : RuleTest(rules::bounded_memory) {
         tunables.bus_bytes_in_flight = 10'000;
         model().set_max_payload(1000);

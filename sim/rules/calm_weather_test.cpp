@@ -5,8 +5,6 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using engine::Duration;
-using fakes::NodeId;
 
 constexpr std::string_view kLockOfJ = "cordum:scheduler:job:J";
 constexpr NodeId kWorker{7};

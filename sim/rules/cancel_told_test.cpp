@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class CancelToldTest : public RuleTest {
-protected:
+struct CancelToldTest : RuleTest {
     static constexpr NodeId kWorker{7};
     CancelToldTest() : RuleTest(rules::cancel_told) {}
 
@@ -32,12 +31,8 @@ protected:
         dispatch(EventKind::publish, When::answered, kReplica, outcome);
     }
     void arrive() { dispatch(EventKind::core_deliver, When::applied, kWorker); }
-    void report(cap::JobStatus status, const std::string& worker) {
-        cap::BusPacket report;
-        report.mutable_job_result()->set_job_id("J");
-        report.mutable_job_result()->set_worker_id(worker);
-        report.mutable_job_result()->set_status(status);
-        tell_packet(EventKind::deliver, When::applied, kReplica, "sys.job.result", report, kSchedulersResults);
+    void report(cap::JobStatus status, std::string_view worker) {
+        deliver_result("J", {.status = status, .worker = worker});
     }
     void hear(const std::string& sender = "stranger") {
         cap::BusPacket cancel;

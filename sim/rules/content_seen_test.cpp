@@ -8,8 +8,7 @@ namespace {
 using ::testing::IsEmpty;
 using World = ForgedWorld;
 
-class ContentSeenTest : public ::testing::Test {
-protected:
+struct ContentSeenTest : ::testing::Test {
     ContentSeenTest() { world.point_to_input("a", "redis://ctx:a"); }
     void taken_up_and_asked(NodeId replica = World::kReplica) {
         world.take_up("a", replica);

@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class DeadLetterCompleteTest : public RuleTest {
-protected:
+struct DeadLetterCompleteTest : RuleTest {
     DeadLetterCompleteTest() : RuleTest(rules::dead_letter_complete) {}
 
     void write_letter(const std::string& id = "J", const std::string& code = "job_failed",
@@ -107,8 +106,7 @@ TEST_F(DeadLetterCompleteTest, AFailureThatMayBeRetriedNeedsNoneHoweverItsResult
     EXPECT_THAT(found, IsEmpty());
 }
 
-class SpentMessageTest : public DeadLetterCompleteTest {
-protected:
+struct SpentMessageTest : DeadLetterCompleteTest {
     SpentMessageTest() {
         tunables.bus_max_deliver = 8;
         model().follow_deliveries(spec::first_followed(8), 8);
@@ -196,8 +194,7 @@ TEST_F(SpentMessageTest, ALetterThatRedisHasLostIsNotPublished) {
     EXPECT_THAT(found, IsEmpty());
 }
 
-class LetterOfALostTimeTest : public DeadLetterCompleteTest {
-protected:
+struct LetterOfALostTimeTest : DeadLetterCompleteTest {
     void end() {
         set_field("J", "state", "TIMEOUT");
         write_letter("J", "timeout");
@@ -353,8 +350,7 @@ TEST_F(SpentMessageTest, AndKeepToALimitOfTheirOwn) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("lists more than 1 dead letters")));
 }
 
-class EndedByOthersTest : public SpentMessageTest {
-protected:
+struct EndedByOthersTest : SpentMessageTest {
     void end(const char* state) {
         set_field("J", "tenant", "t", Topology::kGateway);
         set_field("J", "state", state, Topology::kGateway);
@@ -416,8 +412,7 @@ TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("may be retried")));
 }
 
-class SpentDeliveryTest : public SpentMessageTest {
-protected:
+struct SpentDeliveryTest : SpentMessageTest {
     SpentDeliveryTest() { now = Time{std::chrono::hours{1}}; }
     /// Of eight deliveries the fifth is the first at which a message is given up.
     void scheduler(EventKind kind, When when, std::int64_t number = 0) {

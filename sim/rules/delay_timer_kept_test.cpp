@@ -10,8 +10,7 @@ using namespace testing;
 
 constexpr NodeId kEngine{5};
 
-class DelayTimerKeptTest : public RuleTest {
-protected:
+struct DelayTimerKeptTest : RuleTest {
     DelayTimerKeptTest() : RuleTest(rules::delay_timer_kept) {}
 
     void at(Duration time) {

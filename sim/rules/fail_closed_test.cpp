@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class FailClosedTest : public RuleTest {
-protected:
+struct FailClosedTest : RuleTest {
     FailClosedTest() : RuleTest(rules::fail_closed) {}
 
     void call(std::string_view script, When when, EventOutcome outcome = EventOutcome::applied) {

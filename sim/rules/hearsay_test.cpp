@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class HearsayTest : public RuleTest {
-protected:
+struct HearsayTest : RuleTest {
     HearsayTest() : RuleTest(rules::hearsay) {
         now = Time{100s};
         model().set_liveness_times({tunables.worker_ttl, tunables.hydrated_worker_ttl, tunables.snapshot_lock_ttl});

@@ -10,8 +10,7 @@ namespace redis = fakes::redis;
 constexpr double kDue = 1'767'225'600'000'000;
 constexpr const char* kDueText = "1767225600000000";
 
-class IndexesAgreeTest : public RuleTest {
-protected:
+struct IndexesAgreeTest : RuleTest {
     IndexesAgreeTest() : RuleTest(rules::indexes_agree) { keys.act_for(kReplica); }
 
     template <class Container>
@@ -169,8 +168,7 @@ TEST_F(IndexesAgreeTest, AJobIsActiveForItsTenantUntilItEnds) {
     EXPECT_THAT(at_rest(), ElementsAre("J: it ended FAILED and still counts as active for t"));
 }
 
-class ForgottenMembersTest : public IndexesAgreeTest {
-protected:
+struct ForgottenMembersTest : IndexesAgreeTest {
     /// A command of a scheduler.
     template <class Doing>
     void command(Doing doing) {

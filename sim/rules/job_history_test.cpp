@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class JobHistoryTest : public RuleTest {
-protected:
+struct JobHistoryTest : RuleTest {
     JobHistoryTest() : RuleTest(rules::job_history) {}
 
     void call(EventKind kind, When when, bool accepted = false, std::string_view to = {}) {
@@ -113,8 +112,7 @@ TEST_F(JobHistoryTest, AJobRunsOnceItWasSent) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("it has not been sent to a worker")));
 }
 
-class ApprovedGateTest : public JobHistoryTest {
-protected:
+struct ApprovedGateTest : JobHistoryTest {
     ApprovedGateTest() {
         submit();
         set_field("J", "topic", "job.cordum.approval-gate");
@@ -284,8 +282,7 @@ TEST_F(JobHistoryTest, OneThatWasProcessedSinceHasEndedIt) {
 
 // Ends of a scheduler by itself -----------------------------------------------------------------------------------------------
 
-class OwnEndsTest : public JobHistoryTest {
-protected:
+struct OwnEndsTest : JobHistoryTest {
     OwnEndsTest() {
         run();
         now += 1s;

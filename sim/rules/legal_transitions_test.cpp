@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class LegalTransitionsWithLoss : public RuleTest {
-protected:
+struct LegalTransitionsWithLoss : RuleTest {
     LegalTransitionsWithLoss() : RuleTest(rules::legal_transitions) {}
 };
 

@@ -8,8 +8,7 @@ using fakes::redis::Keyspace;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
 
-class LifetimesKeptTest : public RuleTest {
-protected:
+struct LifetimesKeptTest : RuleTest {
     LifetimesKeptTest() : RuleTest(rules::lifetimes_kept) {}
 
     /// One command of `client`, which does all of `changes`.

@@ -8,8 +8,7 @@ namespace {
 
 using namespace testing;
 
-class LimitsInForceTest : public RuleTest {
-protected:
+struct LimitsInForceTest : RuleTest {
     LimitsInForceTest() : RuleTest(rules::limits_in_force) {
         now = Time{100s};
         model().set_time_limits(
@@ -330,8 +329,7 @@ TEST_F(LimitsInForceTest, WhatWasOnItsWayGoesByWhatTheReplicaHadReadBeforeItWent
 }
 
 /// Dispatched at 1001 s by the clock of Redis.
-class DispatchLimitsTest : public LimitsInForceTest {
-protected:
+struct DispatchLimitsTest : LimitsInForceTest {
     DispatchLimitsTest() {
         tunables.dispatch_timeout = 60s;
         tunables.reconciler_interval = 5s;
@@ -371,8 +369,7 @@ TEST_F(DispatchLimitsTest, ATopicHasItsOwn) {
 }
 
 /// The settings hold the limits of another file when the replica starts.
-class StartingTest : public LimitsInForceTest {
-protected:
+struct StartingTest : LimitsInForceTest {
     void find(const char* hash) {
         write(Topology::kOperator, hash, 9);
         read_settings("GET", When::applied);

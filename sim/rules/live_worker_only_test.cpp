@@ -5,8 +5,7 @@ namespace {
 
 using namespace testing;
 
-class LiveWorkerOnlyTest : public RuleTest {
-protected:
+struct LiveWorkerOnlyTest : RuleTest {
     LiveWorkerOnlyTest() : RuleTest(rules::live_worker_only) {
         tunables.worker_ttl = 8s;
         tunables.hydrated_worker_ttl = 4s;

@@ -7,8 +7,7 @@ using namespace testing;
 
 constexpr std::string_view kJobLock = "cordum:scheduler:job:J";
 
-class LockExclusionTest : public RuleTest {
-protected:
+struct LockExclusionTest : RuleTest {
     static constexpr NodeId kHolder = kReplica;
     LockExclusionTest() : RuleTest(rules::lock_exclusion) {}
 

@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class NoColdStartTest : public RuleTest {
-protected:
+struct NoColdStartTest : RuleTest {
     NoColdStartTest() : RuleTest(rules::no_cold_start) { now = Time{100s}; }
 
     void redis(When when, EventOutcome outcome = EventOutcome::applied) {

@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class NoDuplicateDispatchTest : public RuleTest {
-protected:
+struct NoDuplicateDispatchTest : RuleTest {
     NoDuplicateDispatchTest() : RuleTest(rules::no_duplicate_dispatch) {}
 
     void dispatch(EventKind kind, When when = When::applied, EventOutcome outcome = EventOutcome::none,

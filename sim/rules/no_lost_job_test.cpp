@@ -8,8 +8,7 @@ namespace {
 using namespace testing;
 using ::testing::StartsWith;
 
-class NoLostJobTest : public RuleTest {
-protected:
+struct NoLostJobTest : RuleTest {
     NoLostJobTest() : RuleTest(rules::no_lost_job) {}
 
     void submit(const std::string& job, const std::string& arrives_as = "") {

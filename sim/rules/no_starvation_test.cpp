@@ -5,8 +5,7 @@ namespace {
 
 using namespace testing;
 
-class NoStarvationTest : public RuleTest {
-protected:
+struct NoStarvationTest : RuleTest {
     static constexpr const char* kQueue = "lockstep:tenant:waiting:small";
 
     NoStarvationTest() : RuleTest(rules::no_starvation) {}

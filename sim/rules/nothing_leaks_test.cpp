@@ -10,8 +10,7 @@ constexpr const char* kTickLock = "cordum:reconciler:default";
 constexpr const char* kLockOfA = "cordum:scheduler:job:a";
 constexpr std::int64_t kSomeTime = 1'000'000'000'000'000;
 
-class NothingLeaks : public RuleTest {
-protected:
+struct NothingLeaks : RuleTest {
     NothingLeaks() : RuleTest(rules::nothing_leaks) {}
 
     /// Acquires it, or renews it.
@@ -205,8 +204,7 @@ TEST_F(NothingLeaks, AReplicaWithoutAReplyThatItHoldsALockReleasesIt) {
 }
 
 /// A replica that is asked to stop, with a message of a job in flight and its lock.
-class StoppingReplica : public NothingLeaks {
-protected:
+struct StoppingReplica : NothingLeaks {
     StoppingReplica() {
         announce();
         now += 1min;

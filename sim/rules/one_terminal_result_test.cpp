@@ -7,42 +7,27 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using fakes::NodeId;
 
-class ResultTurnsTest : public RuleTest {
-protected:
+struct ResultTurnsTest : RuleTest {
     ResultTurnsTest() : RuleTest(rules::one_terminal_result) {
         set_field("J", "state", "RUNNING");
         store(7, cap::JOB_STATUS_SUCCEEDED);
         store(8, cap::JOB_STATUS_FAILED);
     }
 
-    void about(EventKind kind, When when, NodeId node, std::uint64_t sequence, cap::JobStatus status,
-               engine::Duration delay = {}, const std::string& worker = "w") {
-        cap::BusPacket packet;
-        packet.mutable_job_result()->set_job_id("J");
-        packet.mutable_job_result()->set_worker_id(worker);
-        packet.mutable_job_result()->set_status(status);
-        observe(kind, "J",
-                {.subject = "sys.job.result",
-                 .name = kSchedulersResults,
-                 .sequence = sequence,
-                 .number = delay.count(),
-                 .packet = &packet},
-                when, node);
-    }
-    void store(std::uint64_t sequence, cap::JobStatus status, const std::string& worker = "w") {
-        about(EventKind::stored, When::applied, {}, sequence, status, {}, worker);
+    void store(std::uint64_t sequence, cap::JobStatus status, std::string_view worker = "w") {
+        about_result(EventKind::stored, When::applied, "J", {.status = status, .sequence = sequence, .worker = worker},
+                     {});
     }
     /// Asks for the job's lock.
     void ask(NodeId node, EventOutcome outcome = EventOutcome::applied) {
         observe(EventKind::redis, "J", {.outcome = outcome, .key = "cordum:scheduler:job:J"}, When::answered, node);
     }
     void deliver(NodeId node, std::uint64_t sequence) {
-        about(EventKind::deliver, When::applied, node, sequence, cap::JOB_STATUS_SUCCEEDED);
+        about_result(EventKind::deliver, When::applied, "J", {.sequence = sequence}, node);
     }
     void hand_back(NodeId node, std::uint64_t sequence, engine::Duration delay) {
-        about(EventKind::nak, When::before, node, sequence, cap::JOB_STATUS_SUCCEEDED, delay);
+        about_result(EventKind::nak, When::before, "J", {.sequence = sequence, .delay = delay}, node);
     }
     void note(std::uint64_t sequence) { set_field("J", "ls_result_first", fmt::format("{} 1", sequence)); }
     void take_lock(NodeId node) { tell(event_of(EventKind::lock_acquired, "J", When::applied, node)); }
@@ -185,7 +170,7 @@ TEST_F(ResultTurnsTest, AnAckWaitIsEnough) {
 
 TEST_F(ResultTurnsTest, WhatIsSettledOrForgottenBindsNobody) {
     note(7);
-    about(EventKind::ack, When::before, kReplica, 7, cap::JOB_STATUS_SUCCEEDED);
+    acknowledge_result("J", {});
     deliver(kOther, 8);
     end(kOther, "FAILED");
     EXPECT_THAT(found, IsEmpty());
@@ -216,8 +201,7 @@ TEST_F(ResultTurnsTest, ANoteThatIsTakenAwaySettlesNothing) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
 }
 
-class OneTerminalResultWithLoss : public RuleTest {
-protected:
+struct OneTerminalResultWithLoss : RuleTest {
     OneTerminalResultWithLoss() : RuleTest(rules::one_terminal_result) {}
 };
 

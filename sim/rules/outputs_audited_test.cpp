@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class OutputsAuditedTest : public RuleTest {
-protected:
+struct OutputsAuditedTest : RuleTest {
     OutputsAuditedTest() : RuleTest(rules::outputs_audited) {}
 
     void record(const std::string& decision) { set_field("J", "output_safety", "{\"decision\":\"" + decision + "\"}"); }

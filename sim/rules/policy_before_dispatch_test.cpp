@@ -11,8 +11,7 @@ using World = ForgedWorld;
 
 constexpr const char* kOracle = "policy_before_dispatch";
 
-class PolicyBeforeDispatchTest : public ::testing::Test {
-protected:
+struct PolicyBeforeDispatchTest : ::testing::Test {
     void take_up(NodeId replica = World::kReplica) { world.take_up("a", replica); }
     void dispatch(NodeId replica = World::kReplica) {
         world.commit_dispatch("a", replica);
@@ -287,8 +286,7 @@ TEST_P(ForgottenQuestion, IsTheFailModesAndNoHumans) {
     EXPECT_EQ(alarmed("approval_bound"), !forgotten);
 }
 
-class ApprovalBoundTest : public RuleTest {
-protected:
+struct ApprovalBoundTest : RuleTest {
     ApprovalBoundTest() : RuleTest(rules::approval_bound) {}
 };
 

@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class PolicyMarksOwnTest : public RuleTest {
-protected:
+struct PolicyMarksOwnTest : RuleTest {
     PolicyMarksOwnTest() : RuleTest(rules::policy_marks_own) {}
 
     static cap::JobRequest request(const char* label, const char* value) {

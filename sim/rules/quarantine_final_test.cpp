@@ -9,8 +9,7 @@ constexpr const char* kRedactedRecord = R"({"decision":"REDACT","redacted_ptr":"
 constexpr const char* kAllowed = R"({"decision":"ALLOW"})";
 constexpr const char* kWithheldRecord = R"({"decision":"QUARANTINE"})";
 
-class QuarantineFinalTest : public RuleTest {
-protected:
+struct QuarantineFinalTest : RuleTest {
     QuarantineFinalTest() : RuleTest(rules::quarantine_final) {}
 
     void policy_says(std::string_view decision) {

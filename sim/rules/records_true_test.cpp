@@ -14,8 +14,7 @@ using namespace testing;
 constexpr const char* kMicros = "1700000000000000";
 constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
 
-class RecordsTrueTest : public RuleTest {
-protected:
+struct RecordsTrueTest : RuleTest {
     RecordsTrueTest() : RuleTest(rules::records_true) { now = Time{std::chrono::milliseconds{1'700'000'000'000}}; }
 
     template <class... Changes>
@@ -330,8 +329,7 @@ TEST_F(RecordsTrueTest, ARecordedVerdictIsOneThatWasAnsweredAndOfItsPhase) {
                             HasSubstr("that policy has not answered")));
 }
 
-class RedactionsTrueTest : public RecordsTrueTest {
-protected:
+struct RedactionsTrueTest : RecordsTrueTest {
     /// Policy is shown `content`, of an output of `size` bytes, and has these findings: first byte and length.
     void finds(const std::string& content, std::int64_t size, std::vector<std::pair<int, int>> places) {
         cap_output::OutputCheckRequest question;

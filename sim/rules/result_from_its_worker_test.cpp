@@ -7,8 +7,7 @@ using namespace testing;
 
 constexpr const char* kHashOfA = "job:meta:a";
 
-class ResultFromItsWorkerTest : public RuleTest {
-protected:
+struct ResultFromItsWorkerTest : RuleTest {
     ResultFromItsWorkerTest() : RuleTest(rules::result_from_its_worker) {}
 
     void write(std::string_view field, const char* value) { set_field("a", field, value); }

@@ -7,14 +7,12 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using fakes::NodeId;
 
 constexpr std::string_view kReader = "dur_result-reader__sys_job_result";
 constexpr NodeId kFirst{7};
 constexpr NodeId kSecond{8};
 
-class ResultHeard : public RuleTest {
-protected:
+struct ResultHeard : RuleTest {
     ResultHeard() : RuleTest(rules::result_heard) {
         deliver(kFirst, 1, kReader, "before");  // by which the consumer is known
         store(kFirst, "before");

@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class ResultKeptTest : public RuleTest {
-protected:
+struct ResultKeptTest : RuleTest {
     ResultKeptTest() : RuleTest(rules::result_kept) { set_field("J", "state", "SUCCEEDED"); }
 
     void succeed(const std::string& pointer) {

@@ -11,8 +11,7 @@ using namespace testing;
 
 const std::string kJob = "a";
 
-class RetryBoundsTest : public RuleTest {
-protected:
+struct RetryBoundsTest : RuleTest {
     RetryBoundsTest() : RuleTest(rules::retry_bounds) {
         request.mutable_job_request()->set_job_id(kJob);
         enter_state("PENDING");
@@ -401,8 +400,7 @@ TEST_F(RetryBoundsTest, WhatFailsIsDelayed) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("without a delay")));
 }
 
-class UndecidedTest : public RetryBoundsTest {
-protected:
+struct UndecidedTest : RetryBoundsTest {
     void delay(std::string_view decision, std::chrono::seconds delay, int timeouts = 0, bool tried = false) {
         by_command(kReplica, {"EVALSHA"}, [&] {
             due_in(delay);

@@ -23,8 +23,7 @@ struct AskedFor {
     const char* needs = "";
 };
 
-class RoutingRulesTest : public RuleTest {
-protected:
+struct RoutingRulesTest : RuleTest {
     RoutingRulesTest() : RuleTest(rules::routing_rules) {
         now = Time{100s};
         model().set_liveness_times({tunables.worker_ttl, tunables.hydrated_worker_ttl, tunables.snapshot_lock_ttl});

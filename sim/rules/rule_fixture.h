@@ -115,6 +115,7 @@ protected:
         std::uint64_t sequence = 7;
         std::string_view worker = "w";
         std::string_view durable = kSchedulersResults;
+        engine::Duration delay{};  // of a nak
     };
     void about_result(EventKind kind, When when, const std::string& job, const Result& about,
                       fakes::NodeId node = kReplica) {
@@ -126,6 +127,7 @@ protected:
                 {.subject = engine::wire::kSubjectResult,
                  .name = about.durable,
                  .sequence = about.sequence,
+                 .number = about.delay.count(),
                  .packet = &packet},
                 when, node);
     }

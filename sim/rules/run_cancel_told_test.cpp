@@ -11,8 +11,7 @@ using namespace testing;
 
 constexpr NodeId kWorkshop{5};
 
-class RunCancelToldTest : public RuleTest {
-protected:
+struct RunCancelToldTest : RuleTest {
     RunCancelToldTest() : RuleTest(rules::run_cancel_told) {}
 
     static std::string document(std::string_view status) {

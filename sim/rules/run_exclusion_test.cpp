@@ -9,8 +9,7 @@ constexpr const char* kRunLock = "cordum:wf:run:lock:r";
 constexpr const char* kKey = "wf:run:r";
 constexpr const char* kDocument = R"({"id":"r","status":"running"})";
 
-class RunExclusionTest : public RuleTest {
-protected:
+struct RunExclusionTest : RuleTest {
     RunExclusionTest() : RuleTest(rules::run_exclusion) {}
 
     template <class Doing>

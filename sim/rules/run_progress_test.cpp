@@ -28,8 +28,7 @@ constexpr const char* kWorkflow = R"({"id":"f","steps":{
     "twice":{"type":"loop","input":{"body_step":"body"}},
     "body":{"type":"worker"}}})";
 
-class RunProgressTest : public RuleTest {
-protected:
+struct RunProgressTest : RuleTest {
     RunProgressTest() : RuleTest(rules::run_progress) {
         set_text("wf:def:f", kWorkflow, Topology::kGateway);
         write_by(Topology::kGateway, "pending", "{}");

@@ -8,7 +8,6 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using fakes::NodeId;
 
 /// Jobs of the workflow "travel", which one replica rolls back.
 struct SagaExact : RuleTest {

@@ -7,8 +7,7 @@ using namespace testing;
 
 constexpr const char* kReconcilerLock = "cordum:reconciler:default";
 
-class SingleTickerTest : public RuleTest {
-protected:
+struct SingleTickerTest : RuleTest {
     SingleTickerTest() : RuleTest(rules::single_ticker) { now = Time{100s}; }
 
     void grant(fakes::NodeId node, const char* lock = kReconcilerLock) {

@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class SlotUsedTest : public RuleTest {
-protected:
+struct SlotUsedTest : RuleTest {
     static constexpr const char* kQueue = "lockstep:tenant:waiting:acme";
     static constexpr const char* kWoken = "lockstep:tenant:woken:acme";
     static constexpr const char* kSlots = "lockstep:tenant:slots:acme";
@@ -310,8 +309,7 @@ TEST_F(SlotUsedTest, AWorkerIsIdleOnceSettingsWereReplacedOrRedisHasLostData) {
 }
 
 // What each command leaves of a queue.
-class QueuesOfTenantsTest : public SlotUsedTest {
-protected:
+struct QueuesOfTenantsTest : SlotUsedTest {
     static constexpr double kSecond = 1e6;
 
     template <class... Changes>

@@ -7,8 +7,7 @@ namespace {
 
 using namespace testing;
 
-class SnapshotWholeTest : public RuleTest {
-protected:
+struct SnapshotWholeTest : RuleTest {
     SnapshotWholeTest() : RuleTest(rules::snapshot_whole) {}
 
     void store(std::string text, fakes::NodeId node = kReplica) {

@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class SoundMessageKeptTest : public RuleTest {
-protected:
+struct SoundMessageKeptTest : RuleTest {
     SoundMessageKeptTest() : RuleTest(rules::sound_message_kept) {}
 
     void tell(EventKind kind, bool readable, std::int64_t number = 1) {

@@ -6,10 +6,8 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using engine::Duration;
 
-class StoredResultWinsTest : public RuleTest {
-protected:
+struct StoredResultWinsTest : RuleTest {
     StoredResultWinsTest() : RuleTest(rules::stored_result_wins) {}
 
     Duration patience() const { return spec::wait_for_results(tunables); }

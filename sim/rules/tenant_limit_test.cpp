@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class TenantLimitWithLoss : public RuleTest {
-protected:
+struct TenantLimitWithLoss : RuleTest {
     TenantLimitWithLoss() : RuleTest(rules::tenant_limit) {}
 
     /// Policy allows the tenant of the job one job at a time.

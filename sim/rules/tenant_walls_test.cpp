@@ -6,8 +6,7 @@ namespace {
 
 using namespace testing;
 
-class TenantWalls : public RuleTest {
-protected:
+struct TenantWalls : RuleTest {
     TenantWalls() : RuleTest(rules::tenant_walls) { now = Time{100s}; }
 
     /// A request with these tenants in field, environment and metadata is stored, by a gateway or by a replica.
@@ -159,8 +158,7 @@ TEST_F(TenantWalls, ACompensationRunsForTheTenantOfItsJob) {
 constexpr const char* kNoPay = R"({"data":{"safety":{"denied_topics":["job.pay"]}}})";
 
 /// A tenant that may not pay, and a replica that has the lock of one of its jobs.
-class BoundTenant : public TenantWalls {
-protected:
+struct BoundTenant : TenantWalls {
     void begin(const std::string& key, const std::string& text) {
         document(key, text);
         store("a", "acme");

@@ -5,12 +5,10 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using fakes::NodeId;
 
 constexpr NodeId kItsWorker{7};
 
-class TimeoutExplainedTest : public RuleTest {
-protected:
+struct TimeoutExplainedTest : RuleTest {
     TimeoutExplainedTest() : RuleTest(rules::timeout_explained) {
         beat();
         now += 5s;
@@ -273,8 +271,7 @@ TEST_F(TimeoutExplainedTest, AJobThatRedisHasKeptIsJudged) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("J: it has been DISPATCHED for")));
 }
 
-class LookedForTest : public TimeoutExplainedTest {
-protected:
+struct LookedForTest : TimeoutExplainedTest {
     /// While it is being published NATS goes, and comes back with another process, or the same.
     void dispatch_while_nats_restarts(engine::Duration away = 1s) {
         dispatch();

@@ -15,8 +15,7 @@ cap::JobRequest request_of(const std::string& job) {
     return request;
 }
 
-class ValidRequests : public RuleTest {
-protected:
+struct ValidRequests : RuleTest {
     ValidRequests() : RuleTest(rules::valid_requests) {}
 
     void message(EventKind kind, When when, const cap::JobRequest* request, std::uint64_t sequence,
