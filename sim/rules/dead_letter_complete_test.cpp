@@ -360,9 +360,8 @@ struct EndedByOthersTest : SpentMessageTest {
         packet.mutable_job_request()->set_job_id("J");
         packet.mutable_job_request()->set_topic("job.x");
         packet.mutable_job_request()->set_tenant_id(tenant);
-        for (const EventKind kind : {EventKind::deliver, EventKind::ack}) {
+        for (const EventKind kind : {EventKind::deliver, EventKind::ack})
             observe(kind, "J", {.packet = &packet}, kind == EventKind::ack ? When::before : When::applied);
-        }
     }
 };
 

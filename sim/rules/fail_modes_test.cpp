@@ -16,10 +16,9 @@ struct FailModesTest : RuleTest {
     explicit FailModesTest(RuleFactory make = rules::fail_modes) : RuleTest(make) {}
 
     void acknowledge(std::uint64_t sequence) {
-        for (const EventKind kind : {EventKind::deliver, EventKind::ack}) {
+        for (const EventKind kind : {EventKind::deliver, EventKind::ack})
             observe(kind, "", {.name = kSchedulersSubmissions, .stream = "CORDUM_SYS", .sequence = sequence},
                     kind == EventKind::ack ? When::before : When::applied);
-        }
     }
 
     void configure(const std::string& modes) {

@@ -13,21 +13,16 @@ constexpr const char* kDueText = "1767225600000000";
 struct IndexesAgreeTest : RuleTest {
     IndexesAgreeTest() : RuleTest(rules::indexes_agree) { keys.act_for(kReplica); }
 
-    template <class Container>
-    redis::Keyspace::Node& at(const std::string& key) {
-        auto* node = keys.find(key);
-        return node != nullptr ? *node : keys.create<Container>(key);
-    }
     void record(const std::string& state) {
-        auto& events = at<redis::List>("job:events:J");
-        keys.list_insert(events, std::get<redis::List>(events.second.value).size(), "1|" + state);
+        auto& events = at<List>("job:events:J");
+        keys.list_insert(events, std::get<List>(events.second.value).size(), "1|" + state);
     }
     /// In the hash, its mirror and its index, and not in its history.
     void write_state(const std::string& state) {
         for (const State other : {State::pending, State::scheduled, State::approval_required, State::running})
             if (auto* listed = keys.find(index_of(other))) keys.zset_remove(*listed, "J");
         move("J", state);
-        keys.zset_set(at<redis::SortedSet>(std::string(index_of(state_of(state)))), "J", 1);
+        keys.zset_set(at<SortedSet>(index_of(state_of(state))), "J", 1);
     }
     void go(const std::string& state) {
         write_state(state);
@@ -35,7 +30,7 @@ struct IndexesAgreeTest : RuleTest {
     }
     void grant_deadline(fakes::NodeId by, bool listed, double score = kDue) {
         set_field("J", "deadline_unix", kDueText, by);
-        if (listed) keys.zset_set(at<redis::SortedSet>("job:deadline"), "J", score);
+        if (listed) keys.zset_set(at<SortedSet>("job:deadline"), "J", score);
     }
     void count_for_tenant() {
         set_field("J", "tenant", "t");
@@ -92,7 +87,7 @@ TEST_F(IndexesAgreeTest, AHistoryThatWasEvictedAgreesFromThereOn) {
 
 TEST_F(IndexesAgreeTest, AJobIsListedInTheIndexOfItsStateAndInNoOther) {
     go("PENDING");
-    keys.zset_set(at<redis::SortedSet>("job:index:failed"), "J", 1);
+    keys.zset_set(at<SortedSet>("job:index:failed"), "J", 1);
     EXPECT_THAT(at_rest(), ElementsAre("J: its state is PENDING and it is listed in job:index:failed"));
     keys.zset_remove(*keys.find("job:index:failed"), "J");
     keys.zset_remove(*keys.find("job:index:pending"), "J");
@@ -102,7 +97,7 @@ TEST_F(IndexesAgreeTest, AJobIsListedInTheIndexOfItsStateAndInNoOther) {
 }
 
 TEST_F(IndexesAgreeTest, WhatAnIndexListsHasOrHadAHash) {
-    keys.zset_set(at<redis::SortedSet>("job:index:failed"), "J", 1);
+    keys.zset_set(at<SortedSet>("job:index:failed"), "J", 1);
     EXPECT_THAT(at_rest(), ElementsAre("J: job:index:failed lists it and it has no hash"));
     keys.remove(*keys.find("job:index:failed"));
     EXPECT_THAT(at_rest(), IsEmpty());
@@ -114,7 +109,7 @@ TEST_F(IndexesAgreeTest, WhatAnIndexListsHasOrHadAHash) {
 
 TEST_F(IndexesAgreeTest, AMirrorIsThereUnlessItExpired) {
     go("PENDING");
-    keys.remove(*keys.find("job:state:J"), redis::Removal::expired);
+    keys.remove(*keys.find("job:state:J"), Removal::expired);
     EXPECT_THAT(at_rest(), IsEmpty());
     go("APPROVAL_REQUIRED");
     keys.remove(*keys.find("job:state:J"));
@@ -169,22 +164,17 @@ TEST_F(IndexesAgreeTest, AJobIsActiveForItsTenantUntilItEnds) {
 }
 
 struct ForgottenMembersTest : IndexesAgreeTest {
-    /// A command of a scheduler.
-    template <class Doing>
-    void command(Doing doing) {
-        by_command(kReplica, {"EVALSHA", "sha1"}, doing);
-    }
     void unlist() {
-        command([this] { keys.zset_remove(*keys.find("job:index:succeeded"), "J"); });
+        command(kReplica, [this] { keys.zset_remove(*keys.find("job:index:succeeded"), "J"); });
     }
     void expire() {
-        keys.remove(*keys.find("job:meta:J"), redis::Removal::expired);
-        keys.remove(*keys.find("job:state:J"), redis::Removal::expired);
+        keys.remove(*keys.find("job:meta:J"), Removal::expired);
+        keys.remove(*keys.find("job:state:J"), Removal::expired);
     }
     void pass(engine::Duration time) {
         now += time;
         observe(EventKind::redis, {}, {.key = "cordum:reconciler:default"});
-        command([] {});
+        command(kReplica, [] {});
     }
 };
 
@@ -197,9 +187,9 @@ TEST_F(ForgottenMembersTest, NoJobThatIsKnownIsRemoved) {
 
 TEST_F(ForgottenMembersTest, UnlessTheSameCommandListsItAgain) {
     go("SUCCEEDED");
-    command([this] {
+    command(kReplica, [this] {
         keys.zset_remove(*keys.find("job:index:succeeded"), "J");
-        keys.zset_set(at<redis::SortedSet>("job:index:succeeded"), "J", 2);
+        keys.zset_set(at<SortedSet>("job:index:succeeded"), "J", 2);
     });
     EXPECT_THAT(found, IsEmpty());
 }

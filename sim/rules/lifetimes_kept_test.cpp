@@ -4,22 +4,11 @@ namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using fakes::redis::Keyspace;
 
 constexpr std::int64_t kNow = 1'700'000'000'000;
 
 struct LifetimesKeptTest : RuleTest {
-    LifetimesKeptTest() : RuleTest(rules::lifetimes_kept) {}
-
-    /// One command of `client`, which does all of `changes`.
-    template <class... Changes>
-    void command(fakes::NodeId client, Changes... changes) {
-        const std::string_view words[] = {"EVALSHA", "sha1"};
-        keys.act_for(client);
-        keys.tell_command(client, words, kNow);
-        (changes(), ...);
-        keys.tell_command(client, {}, kNow);
-    }
+    LifetimesKeptTest() : RuleTest(rules::lifetimes_kept) { now = Time{std::chrono::milliseconds{kNow}}; }
 
     auto text(std::string_view key, std::int64_t expires_at, std::string value = "x") {
         return [this, key, expires_at, value] { keys.set_string(key, value, expires_at); };
@@ -34,12 +23,6 @@ struct LifetimesKeptTest : RuleTest {
         return [this, key, expires_at] { keys.set_expiry(*keys.find(key), expires_at); };
     }
     static std::int64_t in(engine::Duration life) { return kNow + engine::to_millis(life); }
-
-    template <class Container>
-    Keyspace::Node& at(std::string_view key) {
-        auto* node = keys.find(key);
-        return node != nullptr ? *node : keys.create<Container>(key);
-    }
 };
 
 TEST_F(LifetimesKeptTest, WhatLivesAsLongAsDocumentedIsInOrder) {

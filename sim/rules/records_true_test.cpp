@@ -17,10 +17,6 @@ constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
 struct RecordsTrueTest : RuleTest {
     RecordsTrueTest() : RuleTest(rules::records_true) { now = Time{std::chrono::milliseconds{1'700'000'000'000}}; }
 
-    template <class... Changes>
-    void command(fakes::NodeId client, Changes... changes) {
-        by_command(client, {"EVALSHA", "sha1"}, [&] { (changes(), ...); });
-    }
     auto field(std::string name, std::string value) {
         return [this, name, value] { keys.hash_set(at<Hash>("job:meta:a"), name, value); };
     }

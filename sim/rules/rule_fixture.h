@@ -18,7 +18,7 @@
 
 namespace lockstep::sim::testing {
 
-// The words of these tests: each of their files has them by `using namespace testing`.
+// Names that all of these tests use: each file has them by `using namespace testing`.
 using namespace std::chrono_literals;
 using fakes::EventKind;
 using fakes::EventOutcome;
@@ -68,7 +68,7 @@ protected:
     }
     /// A key of this type, which is made where there is none.
     template <class Container>
-    fakes::redis::Keyspace::Node& at(const std::string& key) {
+    fakes::redis::Keyspace::Node& at(std::string_view key) {
         auto* known = keys.find(key);
         return known != nullptr ? *known : keys.create<Container>(key);
     }
@@ -90,6 +90,11 @@ protected:
         keys.tell_command(node, words, now_ms);
         doing();
         keys.tell_command(node, {}, now_ms);
+    }
+    /// What all of `changes` do is one script.
+    template <class... Changes>
+    void command(fakes::NodeId client, Changes... changes) {
+        by_command(client, {"EVALSHA", "sha1"}, [&] { (changes(), ...); });
     }
     void set_text(const std::string& key, const std::string& text, fakes::NodeId client = kReplica) {
         by_command(client, {"SET"}, [&] { keys.set_string(key, text, kNever); });
@@ -175,7 +180,7 @@ protected:
             observe(EventKind::redis, "", {.command = "GET", .key = kSettingsKey}, when);
         now += 1s;
     }
-    /// Policy is asked about the job and told nothing else of it.
+    /// The question names the job and says nothing else of it.
     void ask_policy(std::string_view job, fakes::NodeId node = kReplica) {
         cap::PolicyCheckRequest question;
         question.set_job_id(std::string(job));

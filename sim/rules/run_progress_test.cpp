@@ -50,11 +50,7 @@ struct RunProgressTest : RuleTest {
         store(job, &packet);
     }
     void ask_for(const std::string& job, const char* request) {
-        const std::string key = "lockstep:wf:outbox:r";
-        by_command(kEngine, {"HSET"}, [&] {
-            auto* outbox = keys.find(key);
-            keys.hash_set(outbox != nullptr ? *outbox : keys.create<Hash>(key), "s:" + job, request);
-        });
+        by_command(kEngine, {"HSET"}, [&] { keys.hash_set(at<Hash>("lockstep:wf:outbox:r"), "s:" + job, request); });
     }
 };
 

@@ -314,7 +314,7 @@ struct QueuesOfTenantsTest : SlotUsedTest {
 
     template <class... Changes>
     void command(Changes... changes) {
-        by_command(kReplica, {"EVALSHA", "sha1"}, [&] { (changes(), ...); });
+        RuleTest::command(kReplica, changes...);
     }
     auto add(const char* key, std::string job, double score) {
         return [=, this] { SlotUsedTest::add(key, job, score); };
