@@ -100,7 +100,11 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
         return;
     }
     if (is_place_in_order(key)) capacity_.places_left(1, {upcoming(), clock_.told_at()});
-    if (key == kCapacityWaiting) return leave_queue(job(member));
+    if (key == kCapacityWaiting) {
+        Job& leaving = job(member);
+        if (leaving.queued_for == QueuedFor::worker) leave_queue(leaving);
+        return;
+    }
     if (key.starts_with(kCapacityQueue)) return capacity_.left(key, member, clock_.told_at());
     const auto of = tenant_key(key);
     if (!of) return;
@@ -116,7 +120,7 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
     } else if (of->part == TenantPart::waiting) {
         queue.waiting.erase({before, leaving.name});
         step().left.insert_or_assign(&leaving, before);
-        leave_queue(leaving);
+        if (leaving.queued_for == QueuedFor::slot) leave_queue(leaving);
     }
 }
 
@@ -163,7 +167,11 @@ void Model::remove_from_queues(std::string_view key, fakes::redis::Removal why, 
         TenantQueue& queue = tenant(of->tenant).queue;
         if (of->part == TenantPart::slots) queue.slots = 0;
         if (of->part == TenantPart::waiting)
-            for (const Place& place : std::exchange(queue.waiting, {})) leave_queue(job(place.name));
+            for (const Place& place : std::exchange(queue.waiting, {})) {
+                // Since Redis lost something, it may have moved to the queue for a worker.
+                Job& leaving = job(place.name);
+                if (leaving.queued_for == QueuedFor::slot) leave_queue(leaving);
+            }
         if (of->part == TenantPart::woken) queue.woken.clear();
         if (of->part == TenantPart::turns) queue.limits.clear();
         queue.is_unsure |= is_lost;

@@ -51,6 +51,40 @@ TEST_F(NoStarvationTest, AJobThatRedisHasForgottenWaitsForItsMessageOnly) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("b: tenant small had 1 jobs waiting")));
 }
 
+TEST_F(NoStarvationTest, AQueueThatEndsTakesNoJobOutOfAnother) {
+    for (const char* job : {"a", "b"}) {
+        submit(job);
+        queue(kQueue, job);
+    }
+    keys.restore([this] { leave(kQueue, "a"); });
+    queue("lockstep:capacity:waiting", "a");
+    leave(kQueue, "b");
+    now += 10min;
+    attempt("a");
+    EXPECT_THAT(found, IsEmpty());
+    attempt("b");
+    EXPECT_EQ(found.size(), 1U) << "it has left its only queue";
+}
+
+TEST_F(NoStarvationTest, AJobThatHasChangedItsQueueStaysInTheNewOne) {
+    constexpr const char* kForWorkers = "lockstep:capacity:waiting";
+    submit("a");
+    queue(kForWorkers, "a");
+    queue(kQueue, "a");
+    leave(kForWorkers, "a");
+    now += 10min;
+    attempt("a");
+    queue(kForWorkers, "a");
+    leave(kQueue, "a");
+    now += 10min;
+    attempt("a");
+    EXPECT_THAT(found, IsEmpty());
+    leave(kForWorkers, "a");
+    now += 10min;
+    attempt("a");
+    EXPECT_EQ(found.size(), 1U);
+}
+
 TEST_F(NoStarvationTest, ATenantWaitsForItsOwnJobs) {
     for (int i = 0; i < 6; ++i) submit("j" + std::to_string(i), "large");
     attempt("j0");
