@@ -129,6 +129,19 @@ TEST(DrawScenario, LosesOfOneServerOnlyWhatThatOneHas) {
     EXPECT_GT(cut, 30);
 }
 
+TEST(DrawScenario, LeavesAnInputTimeToBeLoadedOverTheSlowestLink) {
+    int slow = 0;
+    for (std::uint64_t number = 1; number <= 400; ++number) {
+        const auto scenario = parse_document(draw_scenario(number, {}), "draw");
+        ASSERT_TRUE(scenario) << number << ": " << to_string(scenario.error().front());
+        const SchedulePolicy& schedule = scenario->cluster.schedule;
+        if (schedule.kind != SchedulePolicy::Kind::pct) continue;
+        EXPECT_LE(schedule.lag, std::chrono::milliseconds{10}) << number;
+        slow += schedule.lag == std::chrono::milliseconds{10} ? 1 : 0;
+    }
+    EXPECT_GT(slow, 0);
+}
+
 TEST(DrawScenario, TakesAwayWhatRedisHasWhenAsked) {
     DrawOptions options;
     options.data_loss = kBothLose;
