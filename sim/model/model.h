@@ -342,6 +342,8 @@ private:
     void write_run(fakes::NodeId client, std::string_view name, std::string_view document);
     void ask_for_step(fakes::NodeId client, std::string_view field, std::string_view request);
     void note_timeline(fakes::NodeId client, std::string_view key, std::string_view entry);
+    /// Nothing: it is taken off the list.
+    void list_run(std::string_view key, std::string_view member, std::optional<double> seconds);
     void set_timer(fakes::NodeId client, std::string_view key, std::string_view member, double seconds);
     void on_delivery(const fakes::Event& event);
     void on_answer(const fakes::Event& event);

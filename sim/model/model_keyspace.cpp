@@ -323,6 +323,7 @@ void Model::list_removed(fakes::NodeId client, std::string_view key, std::size_t
 
 void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
     leave_queues(client, key, member, before);
+    list_run(key, member, std::nullopt);
     if (is_place_in_queue(key)) ++job(member).occasions;
     const State index = state_of_index(key);
     if (index == State::absent) return;
@@ -355,6 +356,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
     if (const auto of = tenant_key(key); of && of->part != TenantPart::turns)
         name_tenant(client, job(member), TenantNamed::Where::slots, of->tenant);
     set_timer(client, key, member, after);
+    list_run(key, member, after);
     list_letter(key, member);
     record_score(client, key, member, after);
     if (const State index = state_of_index(key); index != State::absent) job(member).listings.list(index);

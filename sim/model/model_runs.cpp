@@ -62,6 +62,17 @@ void Model::note_timeline(fakes::NodeId client, std::string_view key, std::strin
     fact.step = member_text(*event, "step_id");
 }
 
+void Model::list_run(std::string_view key, std::string_view member, std::optional<double> seconds) {
+    constexpr std::string_view kListPrefix = "wf:runs:";
+    WorkflowRun* run = key.starts_with(kListPrefix) ? runs_.find(member) : nullptr;
+    if (run == nullptr) return;
+    const std::string list(key.substr(kListPrefix.size()));
+    if (seconds)
+        run->listed[list] = static_cast<std::int64_t>(*seconds);
+    else
+        run->listed.erase(list);
+}
+
 void Model::set_timer(fakes::NodeId client, std::string_view key, std::string_view member, double seconds) {
     const std::size_t colon = key == kDelayTimers ? member.find(':') : std::string_view::npos;
     const WorkflowRun* run = colon == std::string_view::npos ? nullptr : runs_.find(member.substr(colon + 1));

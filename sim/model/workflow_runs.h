@@ -21,8 +21,9 @@ using JsonDocument = std::shared_ptr<const nlohmann::json>;
 
 struct WorkflowRun {
     std::string name;
-    JsonDocument document;     // as Redis has it
-    EventNumber written = 0;   // last
+    JsonDocument document;                                    // as Redis has it
+    EventNumber written = 0;                                  // last
+    std::map<std::string, std::int64_t, std::less<>> listed;  // the second of its last change, by list: wf:runs:<list>
     EventNumber lost = 0;      // when Redis last lost data of this run, or that all runs share; 0: never, and so below
     EventNumber restored = 0;  // when that was the whole of its latest data
     EventNumber cut_off = 0;   // when NATS lost what only it knew

@@ -1,5 +1,5 @@
 // A step that waits for a time, be it a delay or the next try after a failure, goes on when that has come by the clock of Redis: not
-// before, once, and soon. And that time is the one that its definition says.
+// before, once, and soon. And that time is the one that its definition says; the timer of a run is that of the earliest.
 //
 // Soon means: where the wait is long enough to be durable (`delay_persist_min`), within one interval of the poller and two more for
 // its lock, and a shorter one within the same of the reconciler; counted from when it was due, from the last disturbance, from when
@@ -44,6 +44,7 @@ struct Waits {
     std::int64_t timer_moved_to_ms = 0;
     std::int64_t rewritten_ms = 0;  // by a gateway or an operator
     EventNumber restored = 0;       // as of the run
+    EventNumber written = 0;        // the document, last
 };
 
 std::int64_t millis_since_epoch(engine::WallTime at) { return engine::to_unix_micros(at) / 1000; }
@@ -58,7 +59,7 @@ public:
 
     void on_written(const RunWritten& written, const Model& model, Verdict& verdict);
     void on_over(const DelayOver& over, Verdict& verdict);
-    void on_timer(const TimerSet& set, const Model& model);
+    void on_timer(const TimerSet& set, const Model& model, Verdict& verdict);
 
 private:
     Waits& waits_of(const WorkflowRun& run) { return runs_[&run]; }
@@ -94,6 +95,7 @@ void DelayTimers::begin_anew(Waits& waits, const RunWritten& written) {
 void DelayTimers::on_written(const RunWritten& written, const Model& model, Verdict& verdict) {
     Waits& waits = waits_of(*written.run);
     if (waits.restored != written.run->restored) begin_anew(waits, written);
+    waits.written = written.event;
     const json& steps = steps_of(*written.after);
     for (auto wait = waits.by_step.begin(); wait != waits.by_step.end();) {
         const auto step = steps.find(wait->first);
@@ -166,8 +168,8 @@ void DelayTimers::on_over(const DelayOver& over, Verdict& verdict) {
                     over.step, over.run->name);
 }
 
-/// A poller sets what it takes to a later time, in case it does not get to it.
-void DelayTimers::on_timer(const TimerSet& set, const Model& model) {
+/// A poller sets what it takes to a later time, in case it does not get to it. What is set with the document is the earliest of the run.
+void DelayTimers::on_timer(const TimerSet& set, const Model& model, Verdict& verdict) {
     Waits& waits = waits_of(*set.run);
     if (waits.restored != set.run->restored) {
         RunWritten restored{set, set.run, set.run->document, {}, model.runs().definition_of(*set.run)};
@@ -178,6 +180,11 @@ void DelayTimers::on_timer(const TimerSet& set, const Model& model) {
         return wait.second.due_ms <= set.redis_ms && set.at_ms > set.redis_ms;
     });
     if (is_moved) waits.timer_moved_to_ms = set.at_ms;
+    if (set.event != waits.written) return;
+    for (const auto& [key, wait] : waits.by_step)
+        verdict.require(!wait.durable || wait.due_ms <= set.redis_ms || set.at_ms <= wait.due_ms + 1000, wait.since,
+                        "the timer of the run {} is set to {} ms, and its step {} is due at {} ms", set.run->name,
+                        set.at_ms, key, wait.due_ms);
 }
 
 }  // namespace
@@ -188,7 +195,8 @@ void delay_timer_kept(Rules& rules, const engine::Tunables& tunables) {
         timers->on_written(written, model, verdict);
     });
     rules.add([timers](const DelayOver& over, const Model&, Verdict& verdict) { timers->on_over(over, verdict); });
-    rules.add([timers](const TimerSet& set, const Model& model, Verdict&) { timers->on_timer(set, model); });
+    rules.add(
+        [timers](const TimerSet& set, const Model& model, Verdict& verdict) { timers->on_timer(set, model, verdict); });
 }
 
 }  // namespace lockstep::sim::rules

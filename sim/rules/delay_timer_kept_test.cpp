@@ -50,6 +50,21 @@ TEST_F(DelayTimerKeptTest, ADelayEndsWhenItsTimeHasComeByTheClockOfRedis) {
     EXPECT_EQ(times_exercised(), 1U);
 }
 
+TEST_F(DelayTimerKeptTest, TheTimerOfARunIsThatOfTheEarliest) {
+    at(10s);
+    for (const double second : {60, 90}) {
+        by_command(kEngine, {"EVALSHA"}, [&] {
+            keys.set_string("wf:run:r",
+                            fmt::format(R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"d":{},"e":)"
+                                        R"({{"status":"running","next_attempt_at":"1970-01-01T00:01:30Z"}}}}}})",
+                                        kWaits),
+                            fakes::redis::kNever);
+            keys.zset_set(RuleTest::at<fakes::redis::SortedSet>("cordum:wf:delay:timers"), "f:r", second);
+        });
+    }
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the timer of the run r is set to 90000 ms, and its step d is due at")));
+}
+
 TEST_F(DelayTimerKeptTest, NotAMillisecondBefore) {
     begin();
     go_on(59999ms);

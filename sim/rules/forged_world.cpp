@@ -655,6 +655,13 @@ void ForgedWorld::change_run(const std::string& run, std::string_view token, std
     keys_.act_for(replica);
     keys_.tell_command(replica, words, redis_now());
     keys_.set_string(key, document, fakes::redis::kNever);
+    const auto read = nlohmann::json::parse(document);
+    const std::string status = "wf:runs:status:" + read.value("status", "");
+    for (const std::string& list : {std::string("wf:runs:all"), "wf:runs:" + read.value("workflow_id", ""), status})
+        keys_.zset_set(at<fakes::redis::SortedSet>(list), run, static_cast<double>(redis_now() / 1000));
+    if (auto* former = keys_.find(run_listed_); former != nullptr && run_listed_ != status)
+        keys_.zset_remove(*former, run);
+    run_listed_ = status;
     if (auto* held = keys_.find(lock); held != nullptr && std::get<std::string>(held->second.value) == token)
         keys_.remove(*held);
     keys_.tell_command(replica, {}, redis_now());

@@ -206,6 +206,7 @@ private:
     bool unaudited_ = false;
     std::map<std::string, int> limits_;           // by job, what policy has constrained
     std::map<std::string, std::string> tenants_;  // by job
+    std::string run_listed_;                      // by its status
     std::set<std::string> violated_;
     Time now_{std::chrono::seconds{10}};
     EventNumber events_ = 0;

@@ -6,6 +6,8 @@
 // 2. Input policy is shown the settings of the job: the documents of its layers as they stood when the replica acquired the job's lock for
 //    this try, of which those that its submitter names can only tighten. Of a document that cannot be read the replica's last good copy
 //    counts, which is none from before its last look at the document for sure. After a change nothing is judged.
+//    An answer that a replica keeps while the job waits is good for the settings that policy was shown: where they have changed, it is asked
+//    again ("Jobs of a tenant with a limit", 2).
 // 3. Output policy is told the size of the whole output, however much of it it is shown.
 //
 // A rollback asks about a job that it is going to submit: of such a question nothing is stored yet.
@@ -60,19 +62,27 @@ void output_is_asked_about(const OutputAsked& asked, const Model&, Verdict& verd
 class SettingsShown {
 public:
     void on_asked(const PolicyAsked& asked, const Model& model, Verdict& verdict);
+    void on_sent(const Sent& sent, const Model& model, Verdict& verdict);
     void on_started(const ReplicaStarted& started) {
         std::erase_if(read_, [&](const auto& entry) { return entry.first.first == started.node; });
+        std::erase_if(told_, [&](const auto& entry) { return entry.first.first == started.node; });
     }
 
 private:
     using Contents = std::vector<SettingsJson>;
 
-    void judge(const PolicyAsked& asked, const Model& model, Verdict& verdict);
+    /// What the question of a handling told policy.
+    struct Told {
+        EventNumber acquired = 0;
+        std::string settings;
+    };
+    void judge(const Observed& fact, const Told& told, EventNumber acquired, const Model& model, Verdict& verdict);
     [[nodiscard]] Contents contents_for(fakes::NodeId replica, const std::string& key, const Model& model) const;
     [[nodiscard]] bool fits(const std::vector<Contents>& choices, Contents& layers, const std::string& told);
     [[nodiscard]] bool may_be_shown(const Contents& layers, const std::string& told);
 
     std::map<std::pair<fakes::NodeId, std::string>, EventNumber> read_;  // by replica and key: the last time for sure
+    std::map<std::pair<fakes::NodeId, fakes::JobNumber>, Told> told_;    // by replica and job: last
     Contents last_layers_;                                               // of one job after the other the same is asked
     std::optional<std::string> last_told_;                               // which may be shown for them
 };
@@ -87,27 +97,42 @@ void SettingsShown::on_asked(const PolicyAsked& asked, const Model& model, Verdi
     const bool is_stored_with_it = stored.last_stored == asked.acquired + 1 && stored.stored_by == asked.node;
     const bool is_unchanged = model.config_documents().changed() < asked.acquired &&
                               (stored.last_stored < asked.acquired || is_stored_with_it);
-    if (is_unchanged && !stored.is_invalid) judge(asked, model, verdict);
+    Told& told = told_[{asked.node, asked.job->number}];
+    told = {asked.acquired, asked.question->effective_config()};
+    if (is_unchanged && !stored.is_invalid) judge(asked, told, asked.acquired, model, verdict);
 }
 
-void SettingsShown::judge(const PolicyAsked& asked, const Model& model, Verdict& verdict) {
-    const std::vector<std::string> keys = spec::documents_of(*asked.job->request.versions.back().request);
+/// An answer that a replica kept while the job waited is good for the settings that policy was shown for it.
+void SettingsShown::on_sent(const Sent& sent, const Model& model, Verdict& verdict) {
+    const StoredRequest& stored = sent.job->request;
+    const auto known = told_.find({sent.node, sent.job->number});
+    const EventNumber acquired = sent.job->lock.taken_by(sent.node).event;
+    if (!sent.is_commits || known == told_.end() || known->second.acquired >= acquired) return;
+    const bool goes_by_another_word = sent.says_approved || sent.says_bypassed || sent.word.heard > acquired;
+    const bool is_unchanged = model.config_documents().changed() < acquired && stored.last_stored < acquired;
+    if (goes_by_another_word || !is_unchanged || stored.is_invalid || stored.versions.empty()) return;
+    verdict.exercised();
+    judge(sent, known->second, acquired, model, verdict);
+}
+
+void SettingsShown::judge(const Observed& fact, const Told& shown, EventNumber acquired, const Model& model,
+                          Verdict& verdict) {
+    const std::vector<std::string> keys = spec::documents_of(*fact.job->request.versions.back().request);
     std::vector<Contents> choices;  // of each layer, what it may say
     for (const std::string& key : keys) {
-        choices.push_back(contents_for(asked.node, key, model));
+        choices.push_back(contents_for(fact.node, key, model));
         if (choices.back().empty()) return;
     }
     for (const std::string& key : keys) {
         const auto versions = model.config_documents().versions_of(key);
-        if (versions.empty() || versions.back().is_readable) read_[{asked.node, key}] = asked.acquired;
+        if (versions.empty() || versions.back().is_readable) read_[{fact.node, key}] = acquired;
     }
-    const std::string& told = asked.question->effective_config();
+    const std::string& told = shown.settings;
     Contents layers;
     if (fits(choices, layers, told)) return;
     for (const Contents& of_layer : choices) layers.push_back(of_layer.back());
     const SettingsJson due = spec::layered(layers, spec::kBindingDocuments).value_or(SettingsJson::object());
-    verdict.require(false, asked.acquired,
-                    "policy is shown the settings {}, and they were {} when its lock was acquired",
+    verdict.require(false, acquired, "policy is shown the settings {}, and they were {} when its lock was acquired",
                     told.empty() ? "{}" : told, due.dump(-1, ' ', false, SettingsJson::error_handler_t::replace));
 }
 
@@ -159,6 +184,9 @@ void questions_true(Rules& rules, const engine::Tunables& /*tunables*/) {
     const auto settings = std::make_shared<SettingsShown>();
     rules.add([settings](const PolicyAsked& asked, const Model& model, Verdict& verdict) {
         settings->on_asked(asked, model, verdict);
+    });
+    rules.add([settings](const Sent& sent, const Model& model, Verdict& verdict) {
+        settings->on_sent(sent, model, verdict);
     });
     rules.add([settings](const ReplicaStarted& started, const Model&, Verdict&) { settings->on_started(started); });
     rules.add(output_is_asked_about);

@@ -116,6 +116,31 @@ TEST_F(QuestionsTrueTest, PolicyIsShownTheSettingsOfTheTry) {
     EXPECT_EQ(found.size(), 2U);
 }
 
+TEST_F(QuestionsTrueTest, AnAnswerThatIsKeptIsGoodForTheSettingsThatPolicyWasShown) {
+    const auto send = [this] {
+        set_field("J", "ls_worker", "w");
+        fakes::Event event = event_of(EventKind::redis, "J", When::answered);
+        tell(event);
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("J");
+        event = event_of(EventKind::publish, "J", When::before);
+        event.subject = "worker.w.jobs";
+        event.packet = &packet;
+        tell(event);
+    };
+    store(request());
+    for (const bool changes : {false, true}) {
+        take_up();
+        ask(question());
+        release("a");
+        if (changes) set("cfg:org:acme", R"({"data":{"safety":{"b":2}}})");
+        take_up("b");
+        send();
+        release("b");
+        EXPECT_EQ(found.size(), changes ? 1U : 0U);
+    }
+}
+
 TEST_F(QuestionsTrueTest, SettingsThatHaveChangedOrCannotBeReadAreNotJudged) {
     store(request());
     set("cfg:system:default", R"({"data":{"a":1}})");

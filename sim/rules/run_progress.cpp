@@ -8,12 +8,14 @@
 //    result that was applied; nor does a run that is over change.
 // 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what
 //    stands in `lockstep:wf:outbox:<run>` for it is always the same.
+// 5. Lists of runs name it under the second of its last change, and those by status under its own alone (workflow.md 2).
 //
 // What gateways and operators write is where it goes on from, whatever it is, and requests may be made anew from there. Not judged
 // is what Redis, or a NATS that lost its power, has lost, and a run whose keys were evicted; nor that a run waits for a job whose
 // submission reached the stream as something else: NATS has acknowledged it, and takes another of that message id for the same.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -125,6 +127,23 @@ void by_the_rules(const RunWritten& written, const Model& model, Verdict& verdic
         step_goes_on(written, {definition, after, key, member_of(steps_of(before), key), step}, model, verdict);
 }
 
+/// As the whole command leaves it.
+void is_listed(const RunWritten& written, Verdict& verdict) {
+    if (written.by_user || is_incomplete(*written.run)) return;
+    const auto& listed = written.run->listed;
+    const std::string status = member_text(*written.after, "status");
+    for (const std::string& list :
+         {std::string("all"), member_text(*written.after, "workflow_id"), "status:" + status}) {
+        const auto at = listed.find(list);
+        verdict.require(list.empty() || (at != listed.end() && std::abs(at->second - written.redis_ms / 1000) <= 2), 0,
+                        "the run {} is changed, and wf:runs:{} does not list it under this second", written.run->name,
+                        list);
+    }
+    const std::string was = written.before == nullptr ? status : member_text(*written.before, "status");
+    verdict.require(was == status || !listed.contains("status:" + was), 0,
+                    "the run {} is {}, and is still listed as {}", written.run->name, status, was);
+}
+
 /// Of a run whose step waits for a time or a job.
 void is_waited_for(const RunAtRest& rest, const std::string& key, const Model& model, Verdict& verdict) {
     const json& document = *rest.run->document;
@@ -163,6 +182,7 @@ void comes_to_its_end(const RunAtRest& rest, const Model& model, Verdict& verdic
 
 void run_progress(Rules& rules, const engine::Tunables&) {
     rules.add(by_the_rules);
+    rules.add([](const RunWritten& written, const Model&, Verdict& verdict) { is_listed(written, verdict); });
     rules.add(comes_to_its_end);
     rules.add([](const StepSubmitted& submitted, const Model&, Verdict& verdict) {
         verdict.require(is_incomplete(*submitted.run) || submitted.job->step.is_named, submitted.run->written,

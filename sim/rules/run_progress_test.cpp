@@ -34,8 +34,18 @@ struct RunProgressTest : RuleTest {
         write_by(Topology::kGateway, "pending", "{}");
     }
     void write_by(NodeId node, std::string_view status, std::string_view steps) {
-        set_text("wf:run:r", fmt::format(R"({{"id":"r","workflow_id":"f","status":"{}","steps":{}}})", status, steps),
-                 node);
+        const std::string of_status = fmt::format("wf:runs:status:{}", status);
+        by_command(node, {"EVALSHA"}, [&] {
+            keys.set_string("wf:run:r",
+                            fmt::format(R"({{"id":"r","workflow_id":"f","status":"{}","steps":{}}})", status, steps),
+                            fakes::redis::kNever);
+            const double second = static_cast<double>(engine::to_millis(now - Time{}) / 1000);
+            for (const std::string& list : {std::string("wf:runs:all"), std::string("wf:runs:f"), of_status})
+                if (list != forgotten) keys.zset_set(at<fakes::redis::SortedSet>(list), "r", second);
+            if (!listed.empty() && listed != of_status && listed != forgotten)
+                keys.zset_remove(*keys.find(listed), "r");
+            listed = of_status;
+        });
     }
     void write(std::string_view steps, std::string_view status = "running") { write_by(kEngine, status, steps); }
     /// Without a packet: the stream has something else under the name of that job's submission.
@@ -52,7 +62,23 @@ struct RunProgressTest : RuleTest {
     void ask_for(const std::string& job, const char* request) {
         by_command(kEngine, {"HSET"}, [&] { keys.hash_set(at<Hash>("lockstep:wf:outbox:r"), "s:" + job, request); });
     }
+
+    std::string forgotten;  // a list that the engine leaves as it is
+    std::string listed;
 };
+
+TEST_F(RunProgressTest, ListsNameItUnderItsLastChange) {
+    for (const char* list : {"wf:runs:all", "wf:runs:f", "wf:runs:status:running"}) {
+        found.clear();
+        forgotten = list;
+        now += std::chrono::seconds{10};
+        write("{}");
+        EXPECT_THAT(found, ElementsAre(HasSubstr(std::string(list) + " does not list it"))) << list;
+    }
+    found.clear();
+    write("{}", "failed");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r is failed, and is still listed as running")));
+}
 
 TEST_F(RunProgressTest, AStepBeginsOnceWhatItDependsOnIsSatisfied) {
     write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
