@@ -18,7 +18,7 @@ from dataclasses import dataclass
 HERE = pathlib.Path(__file__).resolve().parent
 PLACE = "$MUTANT"
 SCRIPT_HEADER = re.compile(r'^#include "(engine/[^"]+\.lua)\.h"', re.MULTILINE)
-FIELDS = {"class", "what", "file", "aside", "equivalent", "data-loss"}
+FIELDS = {"class", "what", "breaks", "file", "aside", "equivalent", "data-loss"}
 ORIGINAL, MUTATED = "--- original\n", "--- mutated\n"
 
 
