@@ -50,11 +50,12 @@ struct RunEffects {
     std::vector<std::string> settled_jobs;    // whose end has been taken into account
     std::vector<AwaitedJob> awaited_jobs;     // sent long since; their ends have not been heard
     bool reopened = false;                    // it had ended, and goes on
-    bool changed = false;                     // the document is another one than was read
-    std::size_t begun = 0;                    // steps and children that this pass has begun
-    std::size_t input_bytes = 0;              // of the inputs that it has put together for them, about
-    bool unfinished = false;                  // more could begin: another pass goes on
-    std::string wake;                         // a run that waits for this one's end; empty: none
+    bool calls_off = false;       // it has ended with all its steps: jobs that are still at work are cancelled
+    bool changed = false;         // the document is another one than was read
+    std::size_t begun = 0;        // steps and children that this pass has begun
+    std::size_t input_bytes = 0;  // of the inputs that it has put together for them, about
+    bool unfinished = false;      // more could begin: another pass goes on
+    std::string wake;             // a run that waits for this one's end; empty: none
 };
 
 /// What there is about a job under some id; empty: it is gone.

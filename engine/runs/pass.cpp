@@ -77,6 +77,7 @@ void RunPass::end_all(StepStatus steps, RunStatus run, const std::string& reason
     }
     run_.set_error(reason);
     set_run_status(run);
+    effects_.calls_off = true;
 }
 
 void RunPass::visit(const StepDefinition& step) {

@@ -564,6 +564,19 @@ TEST(RunPass, ARetryIsRefusedWhereNothingCanGoOn) {
     EXPECT_THAT(obstacle(child), HasSubstr("the run run-0 has begun it"));
 }
 
+TEST(RunPass, OnlyARunThatEndsWithAllItsStepsCallsOffWhatIsAtWork) {
+    TestRun failed({{"a", worker()}, {"b", worker()}});
+    failed.advance();
+    failed.end("a", "FAILED");
+    EXPECT_EQ(failed.status(), "failed");
+    EXPECT_FALSE(failed.effects.calls_off) << "b runs on";
+    TestRun given_up({{"a", worker()}, {"b", worker()}});
+    given_up.advance();
+    given_up.in_pass([](RunPass& pass) { pass.give_up("its definition is gone"); });
+    EXPECT_EQ(given_up.status(), "failed");
+    EXPECT_TRUE(given_up.effects.calls_off);
+}
+
 TEST(RunPass, ARunBeyondItsTimeEndsWithAllThatIsOpen) {
     TestRun run({{"a", worker()}, {"b", worker(after({"a"}))}}, {}, {{"timeout_sec", 60}});
     run.advance();

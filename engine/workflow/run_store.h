@@ -78,7 +78,7 @@ struct RunChange {
     std::vector<std::pair<std::string, WallTime>> due;
     std::optional<WallTime> earliest_due;  // of what outlives a replica
     bool ended = false;
-    bool calls_off = false;  // it was cancelled or timed out: jobs that are still at work are cancelled
+    bool calls_off = false;  // jobs that are still at work are cancelled
 };
 
 enum class RunCommitted : std::uint8_t {

@@ -300,7 +300,8 @@ RunChange RunVisits::change_of(const TakenRun& taken, RunDocument document, cons
         change.status = std::string(to_string(document.status()));
     }
     change.ended = is_final(document.status());
-    change.calls_off = document.status() == RunStatus::cancelled || document.status() == RunStatus::timed_out;
+    change.calls_off = change.effects.calls_off || document.status() == RunStatus::cancelled ||
+                       document.status() == RunStatus::timed_out;
     if (taken.written_by_others && !change.ended) change.reopened = jobs_at_work(document);
     const bool durable = context_.mechanisms.on(Mechanism::durable_delay_timers);
     for (const auto& [step, due] : due_times(steps, document)) {

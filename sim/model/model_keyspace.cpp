@@ -417,6 +417,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
         for (Job& job : jobs_) job.scans.scan.is_unclear = true;
     if (key.starts_with(kRequestPrefix)) {
         Job& without = job(key.substr(kRequestPrefix.size()));
+        without.scans.scan.is_unclear = true;
         if (why != fakes::redis::Removal::expired) without.scans.request_lost();
         without.human.request_lost(clock_.present());
         without.causes.request_stored = false;

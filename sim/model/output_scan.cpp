@@ -68,7 +68,6 @@ void OutputScans::node_down(fakes::NodeId node) {
 }
 
 void OutputScans::request_lost() {
-    scan.is_unclear = true;
     std::erase_if(heard, [](const OutputHeard& one) { return !one.is_against; });
 }
 

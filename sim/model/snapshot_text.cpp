@@ -53,11 +53,14 @@ bool adds_up(const Json& document) {
         ++workers;
         jobs += worker["active_jobs"].get<std::int64_t>();
     }
-    return std::ranges::all_of(pools->items(), [&sums](const auto& pool) {
-        const auto& [workers, jobs] = sums[pool.key()];
-        return pool.value().is_object() && pool.value().value("workers", std::int64_t{-1}) == workers &&
-               pool.value().value("active_jobs", std::int64_t{-1}) == jobs;
-    });
+    for (const auto& [name, pool] : pools->items()) {
+        const auto sum = sums.extract(name);
+        const auto says = [&pool](const char* key) {
+            return pool.is_object() ? member<std::int64_t>(pool, key, &Json::is_number_integer, -1) : -1;
+        };
+        if (sum.empty() || std::pair(says("workers"), says("active_jobs")) != sum.mapped()) return false;
+    }
+    return sums.empty();
 }
 
 std::string flaw_of(const Json& document) {

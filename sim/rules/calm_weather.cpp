@@ -109,13 +109,14 @@ void is_dispatched_once(const StateChanged& change, const Model& model, Verdict&
     if (change.to == State::dispatched) {
         verdict.exercised();
         const bool is_locked = change.lock.holder == change.node;
-        last = {change.node, is_locked ? change.job->lock.taken_by(change.node).at : change.at, change.dispatch.worker};
+        last = {change.node, is_locked ? change.job->lock.taken_by(change.node).at : change.at,
+                change.job->dispatch.worker};
         return;
     }
     if (change.in_hash != State::dispatched || change.to != State::scheduled || by_user(change.node)) return;
     if (is_partly_lost(*change.job) || change.node != last.by || !model.weather().clear_for(change.node, last.begun))
         return;
-    const WorkerNumber worker = change.dispatch.worker;
+    const WorkerNumber worker = last.worker;  // its record names none by now
     verdict.require(!is_heard(model.announced(worker), last.begun, change, model, tunables), 0,
                     "its dispatch to {} is taken back, and neither that worker nor its replica was disturbed",
                     model.name_of(worker));

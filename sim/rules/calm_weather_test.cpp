@@ -422,11 +422,22 @@ TEST_F(HeartbeatsForAll, WhoListensToNoneOrWasDisturbedMayMissThem) {
 // States and questions ---------------------------------------------------------------------------------------------------
 
 struct TakenBackTest : CalmWeatherTest {
-    TakenBackTest() { set_field("J", "ls_worker", "w"); }
     void dispatch(Duration lasts = {}) {
-        become("DISPATCHED");
+        begin();
         now += lasts;
-        become("SCHEDULED");
+        take_back();
+    }
+    void begin() {
+        by_command(kReplica, {"EVALSHA"}, [this] {
+            become("DISPATCHED");
+            set_field("J", "ls_worker", "w");
+        });
+    }
+    void take_back() {
+        by_command(kReplica, {"EVALSHA"}, [this] {
+            keys.hash_remove(*keys.find("job:meta:J"), "ls_worker");
+            become("SCHEDULED");
+        });
     }
 };
 
@@ -455,9 +466,9 @@ TEST_F(TakenBackTest, OneToASilentWorkerOrThatCouldNotBeSentIs) {
     dispatch();
     tell(EventKind::heartbeat, kWorker);
     now += 1s;
-    become("DISPATCHED");
+    begin();
     disturb("nats.publish_errors");
-    become("SCHEDULED");
+    take_back();
     EXPECT_THAT(found, IsEmpty());
 }
 

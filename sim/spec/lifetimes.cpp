@@ -1,9 +1,10 @@
 #include "sim/spec/lifetimes.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
+
+#include "sim/model/job_keys.h"
 
 namespace lockstep::sim::spec {
 
@@ -41,7 +42,9 @@ Lifetimes::Lifetimes(const TunablesInForce& tunables) {
     const Lifetime mark = any_of(&T::bus_processed_ttl);
     const Lifetime waits = any_of(&T::bus_ack_wait, 2);  // a mark outlives what may come again
     open_circuit_ = any_of(&T::circuit_open_for);
-    fail_budget_ = tunables.most_of(&T::circuit_fail_budget);
+    open_for_some_ = {.least = open_circuit_.least, .most = to_millis(kCircuitIsRemembered)};
+    least_budget_ = tunables.least_of(&T::circuit_fail_budget);
+    most_budget_ = tunables.most_of(&T::circuit_fail_budget);
     rules_ = {
         // Jobs
         {"job:meta:", "", record},
@@ -167,12 +170,10 @@ std::map<std::string, bool> Lifetimes::families() const {
 }
 
 const Lifetime* Lifetimes::of(std::string_view key, std::string_view value) const {
-    std::int64_t failures = 0;
-    if (key.starts_with(kCircuit) && key.ends_with(kFailuresSuffix) &&
-        std::from_chars(value.data(), value.data() + value.size(), failures).ec == std::errc{} &&
-        failures >= fail_budget_)
-        return &open_circuit_;
-    return of(key);
+    if (!key.starts_with(kCircuit) || !key.ends_with(kFailuresSuffix)) return of(key);
+    const std::int64_t failures = whole_number(value);
+    if (failures >= most_budget_) return &open_circuit_;
+    return failures >= least_budget_ ? &open_for_some_ : of(key);
 }
 
 }  // namespace lockstep::sim::spec

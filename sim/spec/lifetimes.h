@@ -47,7 +47,8 @@ private:
 
     std::vector<Rule> rules_;  // by prefix
     Lifetime open_circuit_;
-    std::int64_t fail_budget_ = 0;  // the most that anybody has
+    Lifetime open_for_some_;  // the same, where not all have the same budget
+    std::int64_t least_budget_ = 0, most_budget_ = 0;
 };
 
 }  // namespace lockstep::sim::spec

@@ -1,5 +1,5 @@
 -- name: cancelled_jobs
--- Jobs of cancelled and timed out runs that are still at work. Those that have ended are forgotten. A run goes to the end of the queue when
+-- Jobs of runs that were cancelled, timed out or given up, and that are still at work. Those that have ended are forgotten. A run goes to the end of the queue when
 -- it is looked at, so that runs whose jobs never end hide none.
 -- KEYS 1 tick lock   ARGV 1 token  2 how many runs   Reply {job, ...}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {} end
