@@ -164,8 +164,13 @@ void Model::meet_end(const Event& event) {
         end.met = clock_.present();
     if (event.kind != EventKind::deliver || !is_scheduler(event.node)) return;
     end.delivered = true;
-    // One that comes again may have been handled before, and after a power cut any may have been.
-    if (event.number > 1 || end.delivered_before_cut || end.unexplained == State::absent) return;
+    // One that comes again may have been handled before, and after a power cut any may have been. A frozen replica may receive the first
+    // delivery after later ones.
+    const auto was_delivered = [&](const Submission::FirstDelivery& first) {
+        return first.sequence == event.sequence && first.event < clock_.present();
+    };
+    const bool comes_again = event.number > 1 || std::ranges::any_of(about.submission.first_delivered, was_delivered);
+    if (comes_again || end.delivered_before_cut || end.unexplained == State::absent) return;
     // What is no request, or names a job of another tenant, is dropped.
     const cap::JobRequest& request = event.packet->job_request();
     if (about.tenant == &tenant(tenant_named_by(request)) && !wire::malformation(request))

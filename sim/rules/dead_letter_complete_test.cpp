@@ -361,8 +361,14 @@ struct EndedByOthersTest : SpentMessageTest {
         packet.mutable_job_request()->set_topic("job.x");
         packet.mutable_job_request()->set_tenant_id(tenant);
         for (const EventKind kind : {EventKind::deliver, EventKind::ack})
-            observe(kind, "J", {.packet = &packet}, kind == EventKind::ack ? When::before : When::applied);
+            observe(kind, "J",
+                    {.name = kSchedulersSubmissions, .sequence = sequence, .number = number, .packet = &packet},
+                    kind == EventKind::ack ? When::before : When::applied);
+        ++sequence;
     }
+
+    std::uint64_t sequence = 1;  // of the next submission
+    std::int64_t number = 1;     // of its delivery
 };
 
 TEST_F(EndedByOthersTest, TheSchedulerThatItsSubmissionComesToWritesItsLetter) {
@@ -399,6 +405,20 @@ TEST_F(EndedByOthersTest, WhatWasDeliveredBeforeAPowerCutMayHaveBeenHandled) {
     handle();
     rest();
     EXPECT_THAT(found, IsEmpty());
+}
+
+// Its processed mark says so.
+TEST_F(EndedByOthersTest, TheFirstDeliveryMayComeAfterTheSubmissionHasBeenHandled) {
+    number = 2;
+    handle();
+    end("DENIED");
+    number = sequence = 1;
+    handle();
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+    handle();
+    rest();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("it was DENIED without a dead letter"))) << "this is another submission";
 }
 
 TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
