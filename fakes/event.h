@@ -1,4 +1,4 @@
-// What can happen in the simulated world, as one flat record. Faults are placed on events, oracles watch them, the trace
+// What can happen in the simulated world, as one flat record. Faults are placed on events, rules watch them, the trace
 // stores them and the digest is taken over them; the views in an event are valid only while it is being told.
 #pragma once
 

@@ -1,5 +1,5 @@
 // What an observer of the keyspace is told: every change that a command, a script or the clock makes, one call each, in the
-// order in which they happen. Oracles, the undo journal and WATCH live on it.
+// order in which they happen. Rules, the undo journal and WATCH live on it.
 //
 // 1. `client` is the node whose command made the change; not valid when the clock or the fault plan did.
 // 2. A call comes after the change, and its views and pointers are valid during the call only.

@@ -1,5 +1,5 @@
 // A simulated keyspace that is made to do what a real Redis said it did. The simulator's observers hang on it, so that
-// oracles judge a real run by the very facts by which they judge a simulated one.
+// rules judge a real run by the very facts by which they judge a simulated one.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What several taps have taken down side by side, in the order in which it happened: oracles hold what is said against what stands
+// What several taps have taken down side by side, in the order in which it happened: rules hold what is said against what stands
 // in Redis by then, and a tap that is a few milliseconds late must not turn the two around.
 #pragma once
 

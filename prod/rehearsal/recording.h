@@ -1,4 +1,4 @@
-// What can be seen of real servers from outside, as the facts that oracles are made for: what Redis says it executed
+// What can be seen of real servers from outside, as the facts that rules are made for: what Redis says it executed
 // (MONITOR), and what NATS delivers to one who listens to everything. Taken down by other threads, told by one.
 #pragma once
 

@@ -1,4 +1,4 @@
-// One scenario on real servers, in real time, judged by the oracles of the simulator.
+// One scenario on real servers, in real time, judged by the rules of the simulator.
 //
 // Why frozen programs when a server comes back: what a program says to it before somebody listens would be missing in the
 // recording, and the mirror of the keyspace would drift from the original.

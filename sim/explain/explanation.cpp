@@ -312,7 +312,7 @@ StoryChoice story_of(const reports::Violation& violation, const History& history
 
 namespace {
 
-/// An oracle that watches the keyspace objects while a command is being executed, between two events. Then the event that broke
+/// A rule that watches the keyspace objects while a command is being executed, between two events. Then the event that broke
 /// the rule is the first one after it, of the same instant, that is about the job.
 void aim_at_the_job(reports::Violation& violation, const History& history) {
     const TextId job = history.texts.find(violation.job);

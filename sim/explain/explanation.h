@@ -15,7 +15,7 @@ namespace lockstep::sim {
 /// What the event says, in a few words, without its number, time and place. A job that is known anyway is not named.
 [[nodiscard]] std::string describe(const History& history, EventIndex event, TextId known_job = 0);
 
-/// Completes what an oracle knew of an event, its number, by time, place and words. An unknown number is left as it is.
+/// Completes what a rule knew of an event, its number, by time, place and words. An unknown number is left as it is.
 void complete(reports::Fact& fact, const History& history);
 
 /// Who held the lock of the job up to this event, what the clocks of those concerned said, and which faults were in force: one

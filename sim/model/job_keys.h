@@ -1,4 +1,4 @@
-// What oracles read off keys and packets.
+// What rules read off keys and packets.
 #pragma once
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Reads requests as Redis stores them. Many oracles read the same one, one after the other: it is parsed once.
+// Reads requests as Redis stores them. Many rules read the same one, one after the other: it is parsed once.
 #pragma once
 
 #include <array>

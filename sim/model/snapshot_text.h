@@ -1,4 +1,4 @@
-// The worker snapshot as oracles read it off Redis (redis-schema.md 6). Lenient: who is to blame for a document that
+// The worker snapshot as rules read it off Redis (redis-schema.md 6). Lenient: who is to blame for a document that
 // is not whole is for `snapshot_whole` to say.
 #pragma once
 

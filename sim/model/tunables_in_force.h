@@ -1,5 +1,5 @@
 // What the schedulers of a run have for tunables, where some of them start again with others. Which replica has which at what
-// time is not followed: an oracle gets what accuses nobody wrongly, by the way in which it reads each of them.
+// time is not followed: a rule gets values that never make it object wrongly, by the way in which it reads each of them.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace lockstep::sim {
 
-/// How an oracle reads one tunable.
+/// How a rule reads one tunable.
 struct TunableUse {
     enum class Accepts : std::uint8_t {
-        most,  // the most that anybody has is the most lenient; of words, the last one in the alphabet ("open" over "closed")
+        most,  // the most that any replica has is the most lenient; of words, the last one in the alphabet ("open" over "closed")
         least,    // and here the least
         nothing,  // none of several would be right for all
     };
@@ -53,11 +53,11 @@ public:
     /// One that starts again is given this value of it; as set_tunable takes it, or std::invalid_argument.
     void add(std::string_view name, std::string_view value);
 
-    /// What an oracle is to go by that reads these and no others; lives as long as this. Null: nobody can tell what is right, and
-    /// the oracle is to stay out of the run.
+    /// What a rule is to go by that reads these and no others; lives as long as this. Null: no value is right for all, and the
+    /// rule is left out of the run.
     [[nodiscard]] const engine::Tunables* as_read_by(std::string_view invariant, const std::vector<TunableUse>& uses);
 
-    /// An oracle that had to stay out, and why.
+    /// A rule that was left out, and why.
     struct Unjudged {
         std::string_view invariant, tunable;
     };

@@ -53,7 +53,7 @@ struct CircuitRulesTest : RuleTest {
     void fail_to_answer(std::string_view job) {
         observe(EventKind::kernel_check, job, {.outcome = EventOutcome::unknown}, When::answered, node);
     }
-    /// They come to nothing, and no replica has been told of it yet.
+    /// They come to nothing, and the others do not know yet.
     void three_probes_fail() {
         for (const char* job : {"a", "b", "c"}) acquire_and_ask(job);
         for (const char* job : {"a", "b", "c"}) fail_to_answer(job);

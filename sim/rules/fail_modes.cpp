@@ -118,7 +118,7 @@ void success_is_scanned(const JobWritten& written, Verdict& verdict) {
         "it has succeeded, policy has neither withheld its output nor redacted it, and it is not to be scanned");
 }
 
-/// The replica has ended the scan without a word of policy.
+/// The replica has ended the scan without an answer of policy.
 void is_tried_long_enough(const JobWritten& written, const Model& model, Verdict& verdict,
                           const engine::Tunables& tunables) {
     constexpr int kTriesOfScan = 3;

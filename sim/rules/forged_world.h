@@ -1,7 +1,7 @@
-// A world that is only told of: events and a keyspace, in the order in which servers would tell of them, with every rule
+// A world that is made by hand: events and a keyspace, in the order in which servers would show them, with every rule
 // watching. What a sound cluster does is here in the words of the system; what a broken one does is said in planted_breaks.cpp.
 //
-// Nothing of it is the engine's: stories are told of what can be seen from outside, as a rule sees it.
+// Nothing of it is the engine's: stories hold what can be seen from outside, as a rule sees it.
 #pragma once
 
 #include <map>
@@ -70,7 +70,7 @@ public:
     void hear_policy(const std::string& job, std::string_view decision);
     /// The job's lock is evicted under its holder.
     void lose_lock(const std::string& job);
-    /// Redis fails over, and has lost nothing that an oracle could miss.
+    /// Redis fails over, and has lost nothing that a rule could miss.
     void fail_over() {
         keys_.restore([] {});
     }

@@ -1,9 +1,9 @@
-// For every oracle a break that is planted before its eyes: a short story of what a broken scheduler would do, told twice, once as
-// it should go and once with the break. An oracle that says nothing to the second is decoration; one that objects to the first
+// For every rule a break that is planted before its eyes: a short story of what a broken scheduler would do, told twice, once as
+// it should go and once with the break. A rule that says nothing to the second is decoration; one that objects to the first
 // cries wolf.
 //
 // The mechanisms that can be switched off do not make all of these mistakes, so that exploration alone would not show that each
-// oracle is awake.
+// rule is awake.
 #pragma once
 
 #include <set>
@@ -25,7 +25,7 @@ struct PlantedBreak {
 [[nodiscard]] std::span<const PlantedBreak> planted_breaks();
 /// The invariants that are violated when it is told.
 [[nodiscard]] std::set<std::string> noticed(const PlantedBreak& planted, bool broken);
-/// What its oracle notices of what was planted for it first: `what`, or nothing when it does not notice.
+/// What its rule notices of what was planted for it first: `what`, or nothing when it does not notice.
 [[nodiscard]] std::string_view planted_and_noticed(std::string_view invariant);
 
 }  // namespace lockstep::sim

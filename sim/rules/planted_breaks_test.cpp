@@ -1,4 +1,4 @@
-// Every oracle of the catalogue is awake: it objects to the break that was planted for it, and to nothing else.
+// Every rule of the catalogue is awake: it objects to the break that was planted for it, and to nothing else.
 #include "sim/rules/planted_breaks.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Holds what a run came to against what its scenario expects of states, jobs, metrics and events. Invariants are the
-// oracles' business; `sometimes` is judged over all seeds of a sweep.
+// rules' business; `sometimes` is judged over all seeds of a sweep.
 #pragma once
 
 #include <deque>

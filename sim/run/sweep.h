@@ -51,7 +51,7 @@ struct SweepOutcome {
 [[nodiscard]] std::vector<std::string> unproved_of_file(const Scenario& scenario,
                                                         std::span<const RunResult* const> results);
 
-/// The oracles that exist and were never put to the test by a selection that is meant to put all of them to the test: the default
+/// The rules that exist and were never put to the test by a selection that is meant to put all of them to the test: the default
 /// folder as a whole. Empty when no scenario of it asks for "all", or when a run failed.
 [[nodiscard]] std::vector<std::string> unproved_of_selection(std::span<const Scenario> scenarios,
                                                              const SweepOutcome& outcome);

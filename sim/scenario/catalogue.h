@@ -15,7 +15,7 @@
 
 namespace lockstep::sim {
 
-/// An invariant or a mechanism. One that is not available is part of the file format, but this version has no oracle for
+/// An invariant or a mechanism. One that is not available is part of the file format, but this version has no rule for
 /// it (or cannot switch it off): naming it in a file is an error that says so.
 struct NamedItem {
     std::string_view name;

@@ -3,7 +3,7 @@
 //
 //     Simulation sim(scenario, seed, {});
 //     sim.lifecycle().host(node, process);     // for each node that runs something
-//     sim.trace().add_observer(oracle);
+//     sim.trace().add_observer(rule);
 //     sim.start();
 //     sim.run(limit, [&] { return quiet(); });
 //     sim.close();                             // before what the processes and fakes are made of goes away

@@ -1,4 +1,4 @@
-// Everything that happens passes here: into the digest, to the trace file, to the oracles, and last to the fault plan,
+// Everything that happens passes here: into the digest, to the trace file, to the rules, and last to the fault plan,
 // which may act on it. Told at once and on the teller's stack; the views in an event die with the call.
 //
 // The digest is XXH3-64 over `encode_event` of every event in order, logs and metrics excepted. Two runs are the same
