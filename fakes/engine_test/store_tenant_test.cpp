@@ -140,5 +140,80 @@ TEST_F(StoreTenants, AWakeOfALaterTimeIsNoWake) {
     EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:waiting:acme", "0", "-1"}), (Texts{"later"}));
 }
 
+/// A job at a worker whose hash was evicted, and another one of its tenant that waits for its slot.
+class StoreEvictedJobs : public StoreTenants {
+protected:
+    Lease evicted() {
+        Lease lease = taken_up("lost");
+        Commit sent = dispatch(1);
+        sent.slot = {.worker = engine::WorkerId("w1"), .slots = 1};
+        commit(*lease, sent);
+        walk(*lease, {JobState::running});
+        fill("waiting", 1, "PENDING");
+        run({"DEL", "job:meta:lost"});
+        return lease;
+    }
+    void cancel() { static_cast<void>(loop.wait(store->cancel(engine::JobId("lost")))); }
+    void expect_given_back() {
+        EXPECT_EQ(*run({"EXISTS", "lockstep:tenant:slots:acme", "job:tenant:active:acme"}).integer(), 0);
+        EXPECT_EQ(texts({"ZRANGE", "lockstep:tenant:woken:acme", "0", "-1"}), (Texts{"waiting-0"}));
+    }
+    engine::TimedOut time_out(const std::string& score) {
+        return loop
+            .wait(sweeps->time_out({engine::JobId("lost"), score}, "job:index:running", JobState::running,
+                                   {"timeout: x", "timeout"}))
+            .value();
+    }
+};
+
+TEST_F(StoreEvictedJobs, TheTimeoutOfOneGivesItsTenantsSlotBack) {
+    const Lease lease = evicted();
+    EXPECT_FALSE(time_out("1").timed_out) << "it has moved since it was found";
+    EXPECT_EQ(history("lost").back(), "RUNNING");
+    EXPECT_TRUE(time_out(text({"ZSCORE", "job:index:running", "lost"})).timed_out);
+    EXPECT_EQ(text({"GET", "job:state:lost"}), "TIMEOUT");
+    EXPECT_EQ(listed("lost"), Texts{"TIMEOUT"});
+    expect_given_back();
+}
+
+TEST_F(StoreEvictedJobs, TheCancellationOfOneGivesItsTenantsSlotBack) {
+    const Lease lease = evicted();
+    cancel();
+    EXPECT_EQ(listed("lost"), Texts{"CANCELLED"});
+    expect_given_back();
+}
+
+TEST_F(StoreEvictedJobs, WhoHearsThatAGatewayHasCancelledOneGivesItsTenantsSlotBack) {
+    const Lease lease = evicted();
+    run({"SREM", "job:tenant:active:acme", "lost"});
+    run({"SET", "job:state:lost", "CANCELLED"});
+    cancel();
+    expect_given_back();
+}
+
+TEST_F(StoreEvictedJobs, TheResultOfOneGivesTheSlotsOfTenantAndWorkerBack) {
+    const Lease lease = evicted();
+    Commit result;
+    result.walk = {JobState::succeeded};
+    result.worker_id = engine::WorkerId("w1");
+    EXPECT_EQ(commit(*lease, result).kind, Committed::Kind::ok);
+    EXPECT_FALSE(exists("lockstep:capacity:slots:w1"));
+    expect_given_back();
+}
+
+TEST_F(StoreEvictedJobs, ALabelThatLooksLikeATenantHasNoSlotToGive) {
+    auto request = request_for("lost");
+    (*request.mutable_labels())["tenant_id"] = "other";
+    const Lease lease = lease_for("lost");
+    take_up(*lease, request);
+    commit(*lease, dispatch(1));
+    run({"ZADD", "lockstep:tenant:slots:other", "1", "another"});
+    run({"SADD", "job:tenant:active:other", "another"});
+    run({"DEL", "job:meta:lost"});
+    cancel();
+    EXPECT_EQ(*run({"EXISTS", "lockstep:tenant:slots:acme", "job:tenant:active:acme"}).integer(), 0);
+    EXPECT_EQ(*run({"EXISTS", "lockstep:tenant:slots:other", "job:tenant:active:other"}).integer(), 2);
+}
+
 }  // namespace
 }  // namespace lockstep::fakes::engine_test

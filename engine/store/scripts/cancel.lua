@@ -11,5 +11,6 @@ if state == '' or terminal[state] then
   give_way(job, now_micros())
   return {state, state, woken_jobs, wrong_typed, freed_workers}
 end
+facts.tenant = tenant_of(job, facts.tenant)
 enter(job, state, {'CANCELLED'}, now_micros(), counter(facts.attempts), ARGV[2], facts)
 return {state, 'CANCELLED', woken_jobs, wrong_typed, freed_workers}

@@ -30,6 +30,9 @@ for i = first_field, #ARGV, 2 do
 end
 local facts = read_fields(meta, unpack(names))
 local from = state_of(job, facts.state)
+facts.tenant = tenant_of(job, facts.tenant)
+-- To whom a job was sent whose hash was evicted since, its result alone says.
+if not present(facts.state) then facts.ls_worker = facts.ls_worker or args.result_worker end
 local tenant, in_line = facts.tenant, present(facts.ls_waits_since)
 local attempts, dispatch = counter(facts.attempts), counter(facts.ls_dispatch)
 if not args.unfenced and redis.call('GET', lock) ~= args.token then

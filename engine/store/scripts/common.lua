@@ -608,6 +608,21 @@ local function lives_long_enough(lives_until, at, ttl, shortest)
   return passed >= 0 and passed * 64 < math.min(tonumber(ttl), tonumber(shortest or ttl))
 end
 
+-- Whose job it is. A hash that was evicted has taken the name with it: then it is that of the tenants which the stored request names
+-- anywhere whose job this is by what is kept about that tenant, so that a label that looks like one misleads nobody.
+local function tenant_of(job, named)
+  if present(named) then return named end
+  local request = redis.pcall('GET', request_key(job))
+  if type(request) ~= 'string' then return named end
+  for text in string.gmatch(request, '"tenant_?[Ii]d"%s*:%s*"%s*([^"\\]-)%s*"') do
+    local tenant = named_tenant(text)
+    if redis.call('ZSCORE', tenant_key('slots', tenant), job) or note_down('SISMEMBER', 'job:tenant:active:' .. tenant, job) == 1 then
+      return tenant
+    end
+  end
+  return named
+end
+
 -- Walks the job through `states` (at least one) at one instant: hash with all that has been gathered for it, mirror, indexes,
 -- tenant set, recent list, history, deadline and lifetimes together. The hash and the history get every state, the indexes only
 -- the last. `facts`: what the hash holds of fields_of_entering; `unknown_before` among them says that nothing was known of the job
@@ -699,20 +714,21 @@ end
 local function give_way(job, at)
   local meta = meta_key(job)
   local facts = redis.call('HMGET', meta, 'tenant', 'ls_waits_since', 'ls_worker', 'ls_queue', 'ls_handed')
-  local freed, state = false, read_state(job)
+  local freed, state, tenant = false, read_state(job), facts[1]
   if not holds_slot[state] then
-    freed = redis.call('ZREM', tenant_key('slots', facts[1]), job) == 1
+    tenant = tenant_of(job, tenant)
+    freed = redis.call('ZREM', tenant_key('slots', tenant), job) == 1
     free_worker(facts[3], job)
   end
   if present(facts[2]) then
     if present(facts[4]) then
-      freed = leave_queue(job, facts[1], facts[4], facts[5]) or freed
+      freed = leave_queue(job, tenant, facts[4], facts[5]) or freed
     else
-      freed = leave_line(job, facts[1]) or freed
+      freed = leave_line(job, tenant) or freed
     end
     redis.call('HDEL', meta, 'ls_waits_since', 'ls_waits_limit', 'ls_waits_token', 'ls_queue', 'ls_handed')
   end
-  if freed then wake_next(facts[1], at) end
+  if freed then wake_next(tenant, at) end
 end
 
 -- Of two deadlines the earlier one holds: of the job's own, as its hash has it, and `last`. Which that is.

@@ -4,8 +4,8 @@
 --
 -- KEYS  1 job hash
 -- ARGV  1 job  2 index key it was found in  3 expected state ('' = any that is not terminal: a passed deadline)
---       4 expected updated_at ('' = any)  5 metadata ttl ms  6 failure reason  7 dead letter head ('' = none)
---       8 dead letter ttl ms  9 dead letters kept
+--       4 expected updated_at ('' = any), or its score in that index where the hash was evicted  5 metadata ttl ms  6 failure reason
+--       7 dead letter head ('' = none)  8 dead letter ttl ms  9 dead letters kept
 -- Reply {'ok' | 'moved' | 'stray', state before, attempts, topic, worker of the dispatch, trace id, {jobs woken},
 --        {keys of another type that were left alone}, {worker with a free slot, jobs that it had in flight,
 --        ...}}
@@ -24,9 +24,10 @@ if state == '' or terminal[state] or (ARGV[3] ~= '' and state ~= ARGV[3]) then
   redis.call('ZREM', ARGV[2], job)
   return reply('stray')
 end
-if ARGV[4] ~= '' and facts.updated_at ~= ARGV[4] then
+if ARGV[4] ~= '' and (facts.updated_at or redis.call('ZSCORE', ARGV[2], job)) ~= ARGV[4] then
   return reply('moved')
 end
+facts.tenant = tenant_of(job, facts.tenant)
 local at = now_micros()
 set_field('failure_reason', ARGV[6])
 enter(job, state, {'TIMEOUT'}, at, attempts, ARGV[5], facts)
