@@ -131,7 +131,7 @@ struct Sent : Observed {
     const cap::JobRequest* request = nullptr;  // null: it is no packet with one
     std::int64_t number = 0;                   // of the dispatch, by the hash of the job
     std::optional<std::int64_t> id_of;         // the number of an earlier dispatch, or sending, of this message id
-    bool is_as_stored = true;                  // a request with this content was stored, or none was
+    bool is_as_stored = true;                  // a request with this content was stored, or none that can be read
 };
 
 /// A message for a worker is in the stream. `job` is null: it names none.
@@ -481,7 +481,8 @@ struct ResultRead : Observed {
 
 /// A scheduler acknowledges or terminates a submission of a job.
 struct SubmissionSettled : Observed {
-    bool was_only_one = false;  // message about the job that was delivered and not settled
+    bool was_only_one = false;     // message about the job that was delivered and not settled
+    std::int64_t given_up_at = 0;  // the delivery at which it is terminated; 0: it is acknowledged
 };
 
 /// What became of the output of a job was told on sys.audit.output_policy. `job` is null: it names none.

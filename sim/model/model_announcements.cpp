@@ -159,7 +159,9 @@ void Model::on_submission_settled(const Event& event) {
     // Of a message that had this number before the server lost it: not the one that has it now.
     if (event.when != When::before || delivered == submissions_.end() || delivered->second != &about) return;
     submissions_.erase(delivered);
-    note(SubmissionSettled{}, event.node, &about, clock_.present()).was_only_one = about.submission.unsettled-- == 1;
+    SubmissionSettled& fact = note(SubmissionSettled{}, event.node, &about, clock_.present());
+    fact.was_only_one = about.submission.unsettled-- == 1;
+    if (event.kind == EventKind::term) fact.given_up_at = deliveries_.life_of(event).deliveries;
 }
 
 void Model::on_success_said(const Event& event) {

@@ -137,7 +137,7 @@ void Model::on_publish(const Event& event, Time now) {
     if (has_request) fact.request = &event.packet->job_request();
     if (const auto& contents = job.request.contents; has_request && !contents.empty()) {
         const std::size_t sent = digest_of_work(event.packet->job_request());
-        fact.is_as_stored = std::ranges::find(contents, sent) != contents.end();
+        fact.is_as_stored = job.request_damaged || std::ranges::find(contents, sent) != contents.end();
     }
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });

@@ -69,7 +69,7 @@ const PolicyWord::AtReplica* PolicyWord::find(fakes::NodeId node) const {
 }
 
 bool PolicyWord::Handling::is_good(Time now, engine::Duration good_for) const {
-    return (over || carried) && queued && !overtaken && answered && now - heard.at <= good_for;
+    return queued && !overtaken && answered && now - heard.at <= good_for;
 }
 
 void PolicyWord::lock_taken(fakes::NodeId node, Time now, engine::Duration good_for) {

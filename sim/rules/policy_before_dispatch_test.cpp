@@ -93,6 +93,17 @@ TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobMeanwhileLeavesTheAnswerToTheNext
     EXPECT_FALSE(alarmed());
 }
 
+TEST_F(PolicyBeforeDispatchTest, SoDoesWhoLosesItBeforeItCouldBeGivenBack) {
+    world.submit("a");
+    take_up();
+    world.ask_policy("a", "ALLOW");
+    world.find_tenant_full("a");
+    world.lose_lock("a");
+    take_up();
+    dispatch();
+    EXPECT_FALSE(alarmed());
+}
+
 TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobLeavesNoAnswerThatHasGrownOld) {
     world.submit("a");
     wait_for_tenant("ALLOW");

@@ -13,14 +13,19 @@
 //    waited. One that waits for a slot is for slot_used.
 // 4. Always: a replica that has the answer that a dispatch is in the stream keeps the job's message until the job is RUNNING or has ended,
 //    and requeues it where that cannot be recorded. So it does not acknowledge the only message about a job that it sent itself and that
-//    is DISPATCHED. What excuses it: that the replica has died since, and with it the answer, or NATS the stream's end.
+//    is DISPATCHED. What excuses it: that the replica has died since, and with it the answer, or NATS the stream's end; or that the message
+//    has been delivered so often that it is given up ("Messages that cannot be handled", 2).
 // 5. Where NATS was away while a dispatch was being published, and the stream has it all the same, it is looked for: the job is RUNNING
-//    or has ended once publish_resend_limit has passed, if NATS was back in time for that, and nothing has disturbed the replica or Redis.
+//    or has ended once publish_resend_limit has passed, if NATS was back in time for that, and nothing has disturbed the replica or Redis. A result that a replica has had in hand
+//    by then ends the search: that result ends the job, be it an ack wait later.
 //
 // Whether the limit had passed is for job_history, whether a result should have been waited for is for stored_result_wins.
+#include <algorithm>
+
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/dispatch_times.h"
+#include "sim/spec/giving_up.h"
 
 namespace lockstep::sim::rules {
 
@@ -72,6 +77,8 @@ void is_found(const Watched& watched, const Model& model, Verdict& verdict, cons
     const Outages& outages = model.outages();
     if (!watched.is_latest() || job.in_hash != State::dispatched || !job.passage.in_stream || outages.is_unsure())
         return;
+    const auto was_in_hand = [](const WorkerResults::Stored& result) { return result.noted.event != 0; };
+    if (std::ranges::any_of(job.results.unsettled(), was_in_hand)) return;
     if (!outages.only_nats(watched.about.node, begun) || !model.weather().clear_at(Topology::kRedis, begun)) return;
     if (outages.nats_fails() || outages.nats() + kUntilReconnected > begun + tunables.publish_resend_limit) return;
     verdict.exercised();
@@ -114,9 +121,10 @@ void on_change(const StateChanged& change, const Model& model, Verdict& told, co
 }
 
 /// 4
-void keeps_its_message(const SubmissionSettled& settled, const Model&, Verdict& verdict) {
+void keeps_its_message(const SubmissionSettled& settled, Verdict& verdict, const engine::Tunables& tunables) {
     const Job& job = *settled.job;
     if (!settled.was_only_one || !settled.node.valid() || job.passage.stored_by != settled.node) return;
+    if (settled.given_up_at >= spec::first_given_up(tunables.bus_max_deliver)) return;
     verdict.exercised(!is_final(job.in_hash));
     verdict.require(job.in_hash != State::dispatched || job.dispatch.worker == 0, job.passage.tried.event,
                     "its message is acknowledged by the replica that sent it and knows that the dispatch is in the "
@@ -129,7 +137,9 @@ void timeout_explained(Rules& rules, const engine::Tunables& tunables) {
     rules.add([&tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
         on_change(change, model, verdict, tunables);
     });
-    rules.add(keeps_its_message);
+    rules.add([&tunables](const SubmissionSettled& settled, const Model&, Verdict& verdict) {
+        keeps_its_message(settled, verdict, tunables);
+    });
 }
 
 }  // namespace lockstep::sim::rules

@@ -1,5 +1,6 @@
 // What explains that a job waits for its limit, and what does not.
 #include "sim/rules/rule_fixture.h"
+#include "sim/spec/giving_up.h"
 
 namespace lockstep::sim {
 namespace {
@@ -32,8 +33,8 @@ struct TimeoutExplainedTest : RuleTest {
         state("DISPATCHED");
     }
     void arrive() { about_job(EventKind::core_deliver, "worker.w.jobs", When::applied, kItsWorker); }
-    void message(EventKind kind, std::uint64_t sequence = 1) {
-        observe(kind, "J", {.name = kSchedulersSubmissions, .sequence = sequence},
+    void message(EventKind kind, std::uint64_t sequence = 1, std::int64_t delivery = 1) {
+        observe(kind, "J", {.name = kSchedulersSubmissions, .sequence = sequence, .number = delivery},
                 kind == EventKind::deliver ? When::applied : When::before);
     }
     void stored() { about_job(EventKind::stored, "worker.w.jobs", When::applied); }
@@ -57,6 +58,17 @@ TEST_F(TimeoutExplainedTest, AReplicaThatKnowsThatADispatchIsStoredKeepsTheMessa
     fault("redis.errors");
     message(EventKind::ack);
     EXPECT_THAT(found, ElementsAre(HasSubstr("J: its message is acknowledged by the replica that sent it")));
+}
+
+TEST_F(TimeoutExplainedTest, AMessageIsGivenUpAfterMostOfItsDeliveriesAndNotBefore) {
+    const std::int64_t given_up = spec::first_given_up(tunables.bus_max_deliver);
+    for (const std::int64_t delivery : {given_up - 1, given_up}) {
+        message(EventKind::deliver, 1, delivery);
+        dispatch();
+        acknowledged_by_stream();
+        message(EventKind::term);
+    }
+    EXPECT_EQ(found.size(), 1U);
 }
 
 TEST_F(TimeoutExplainedTest, AMessageMayGoOnceTheJobIsRunningOrNoReplicaKnowsWhetherItWasSent) {
@@ -292,6 +304,28 @@ TEST_F(LookedForTest, AnEndIsAsGood) {
     dispatch_while_nats_restarts();
     now += 20s;
     state("SUCCEEDED");
+    wait(5min);
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(LookedForTest, AResultThatAReplicaHasHadInHandWillEndIt) {
+    cap::BusPacket packet;
+    packet.mutable_job_result()->set_job_id("J");
+    packet.mutable_job_result()->set_worker_id("w");
+    packet.mutable_job_result()->set_status(cap::JOB_STATUS_SUCCEEDED);
+    const auto report = [&] {
+        observe(EventKind::stored, "J",
+                {.subject = "sys.job.result", .stream = "CORDUM_SYS", .sequence = 7, .packet = &packet});
+    };
+    dispatch_while_nats_restarts();
+    report();
+    wait(5min);
+    EXPECT_EQ(found.size(), 1U) << "no replica has had it in hand";
+    found.clear();
+    state("SCHEDULED");
+    dispatch_while_nats_restarts();
+    report();
+    set_field("J", "ls_result_first", "7 1");
     wait(5min);
     EXPECT_THAT(found, IsEmpty());
 }

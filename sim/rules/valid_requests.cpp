@@ -5,7 +5,8 @@
 // 2. A valid submission is acknowledged only after a replica has read or written something of its job since its first delivery.
 // 3. A job ends with the dead letter `invalid_request` only when its stored request breaks a rule.
 // 4. What a worker is sent is a request that has been stored under the id of the job, but for what policy and approvals mark in it.
-//    Another one than the first is stored only where Redis has lost one, or another writer has replaced it.
+//    Another one than the first is stored only where Redis has lost one, or another writer has replaced it. While what is stored cannot
+//    be read, what was delivered counts.
 // 5. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
 #include <algorithm>
 #include <ranges>

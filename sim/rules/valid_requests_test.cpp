@@ -94,6 +94,18 @@ TEST_F(ValidRequests, WhatIsSentIsWhatIsStored) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("a: what its worker is sent has never been stored")));
 }
 
+TEST_F(ValidRequests, WhileTheStoredOneCannotBeReadWhatIsDeliveredIsSent) {
+    cap::JobRequest other = request_of("a");
+    (*other.mutable_env())["COLOUR"] = "red";
+    store(request_of("a"));
+    set_text("job:req:a", R"({"jobId":)", fakes::NodeId{});
+    send(other);
+    EXPECT_THAT(found, IsEmpty());
+    store(request_of("a"));
+    send(other);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("a: what its worker is sent has never been stored")));
+}
+
 TEST_F(ValidRequests, OneMayPointToDataOfItsTenantOrOfNone) {
     point("theirs", "t", "redis://ctx:theirs");
     for (const char* allowed : {"ctx:theirs", "s3://bucket", "art:1", "res:nobody"})
