@@ -45,6 +45,9 @@ Task<std::optional<Dispatcher::Chosen>> Dispatcher::choose_worker(JobLease& leas
         const bool committed = co_await commit_dispatch(lease, order, chosen, disposition);
         if (!committed) {
             replica_.registry.forget_dispatch(chosen.worker);
+            if (chosen.others_wait)
+                disposition = co_await no_worker(lease, order, DispatchReason::pool_overloaded,
+                                                 "jobs that came earlier wait for a worker with a free slot");
             if (!chosen.full) co_return std::nullopt;
             note_full(chosen.worker, chosen.in_flight);
             ++full;

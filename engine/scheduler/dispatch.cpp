@@ -287,8 +287,7 @@ Task<bool> Dispatcher::commit_dispatch(JobLease& lease, DispatchOrder& order, Ch
                 break;
             }
             if (committed.value().others_wait) {
-                disposition = co_await no_worker(lease, order, DispatchReason::pool_overloaded,
-                                                 "jobs that came earlier wait for a worker with a free slot");
+                chosen.others_wait = true;
                 break;
             }
             // Cancelled, or moved by somebody without the lock: the next look at it decides.

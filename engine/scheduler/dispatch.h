@@ -63,6 +63,7 @@ private:
         WallTime committed_at{};     // by Redis' clock
         bool full = false;           // the store has refused it: the worker has as many jobs in flight as it may have,
         std::int64_t in_flight = 0;  // these
+        bool others_wait = false;    // it has refused it for jobs that came earlier
     };
     enum class Sent : std::uint8_t { stored, not_sent, unknown };
     struct Sending {

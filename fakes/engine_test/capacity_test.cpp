@@ -117,6 +117,30 @@ TEST_F(CapacityTest, AJobWhoseStateStandsInItsMirrorAloneIsHandedASlot) {
     EXPECT_EQ(state("j2"), "RUNNING");
 }
 
+// While the store is told that it waits, another job is routed.
+TEST_F(CapacityTest, AJobThatIsRefusedForEarlierOnesCountsForItsWorkerNoMore) {
+    boot();
+    slots_ = 5;
+    for (const char* worker : {"w1", "w2"}) {
+        cap::Heartbeat heartbeat;
+        heartbeat.set_worker_id(worker);
+        heartbeat.set_pool("default");
+        heartbeat.set_max_parallel_jobs(slots_);
+        (*heartbeat.mutable_labels())["placement.zone"] = "a";
+        bus.tell("sys.heartbeat", engine::wire::make_packet(std::move(heartbeat), "", worker, clock.now()));
+    }
+    run({"ZADD", "lockstep:capacity:turns:1;7:default.", "0", "earlier"});
+    auto elsewhere = request_for("j2");
+    (*elsewhere.mutable_labels())["placement.zone"] = "a";
+    slow_redis.latency = 100ms;
+    submit("j1");
+    loop.run_for(150ms);
+    submit(elsewhere);
+    loop.run_for(1s);
+    EXPECT_EQ(log.times_reached("waits_for_capacity"), 1);
+    EXPECT_EQ(field("j2", "ls_worker"), "w1");
+}
+
 TEST_F(CapacityTest, WhatOtherReplicasHaveSentFillsTheWorkerToo) {
     start_with(2);
     sent_by_another("o1");
