@@ -50,15 +50,15 @@ struct RecordsTrueTest : RuleTest {
         observe(EventKind::deliver, "a", {.packet = &packet});
     }
     void tells(cap::JobStatus status, const std::string& code, const std::string& message, int number,
-               const std::string& trace = "a") {
+               const std::string& trace = "a", const std::string& job = "a") {
         cap::JobResult result;
-        result.set_job_id("a");
+        result.set_job_id(job);
         result.set_status(status);
         result.set_error_code(code);
         result.set_error_message(message);
         result.set_error_code_enum(static_cast<cap::ErrorCode>(number));
         const auto packet = engine::wire::make_packet(std::move(result), trace, "cordum-scheduler", {});
-        observe(EventKind::publish, "a", {.subject = engine::wire::kSubjectDlq, .packet = &packet}, When::before);
+        observe(EventKind::publish, job, {.subject = engine::wire::kSubjectDlq, .packet = &packet}, When::before);
     }
     template <class Answer>
     void answers(EventKind kind, Answer answer) {
@@ -183,6 +183,19 @@ TEST_F(RecordsTrueTest, ThePublicationSaysTheSame) {
     EXPECT_THAT(found.back(), HasSubstr("timeout is published with the number 0, which is 200"));
     tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200, "b");
     EXPECT_THAT(found.back(), HasSubstr("under the trace b"));
+}
+
+TEST_F(RecordsTrueTest, EachThatGivesAMessageUpTellsHowOftenItWasDelivered) {
+    const std::string name = "poison:S:7";
+    command(kReplica, text("dlq:entry:" + name, fmt::format(R"({{"job_id":"{}","status":"JOB_STATUS_FAILED",)"
+                                                            R"("reason_code":"poison_message","created_at":"{}",)"
+                                                            R"("reason":"delivered 16 times without success"}})",
+                                                            name, kCreated)));
+    for (const char* reason : {"delivered 16 times without success", "delivered 15 times without success"})
+        tells(cap::JOB_STATUS_FAILED, "poison_message", reason, 0, name, name);
+    EXPECT_THAT(found, IsEmpty());
+    tells(cap::JOB_STATUS_FAILED, "poison_message", "no packet", 0, name, name);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("poison_message (no packet) is published")));
 }
 
 TEST_F(RecordsTrueTest, ALetterThatWasEvictedMayStillBePublished) {
