@@ -112,6 +112,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& caller) {
                        [&](const EnumerateArgs& enumerate) { return told_of(enumerate_command, enumerate); },
                        [&](const PowerArgs& power) { return told_of(power_command, power); },
                        [&](const CoverageArgs& coverage) { return told_of(coverage_command, coverage); },
+                       [&](const OutputsArgs& outputs) { return told_of(outputs_command, outputs); },
                        [&](const CompareArgs& compare) { return told_of(compare_command, compare); },
                        [&](const ShrinkArgs& shrink) { return told_of(shrink_command, shrink); },
                        [&](const ReplayArgs& replay) { return replay_failure_command(replay, environment); },

@@ -13,6 +13,7 @@ namespace lockstep::sim::cli {
 [[nodiscard]] Exit enumerate_command(const EnumerateArgs& args, const Environment& environment);
 [[nodiscard]] Exit power_command(const PowerArgs& args, const Environment& environment);
 [[nodiscard]] Exit coverage_command(const CoverageArgs& args, const Environment& environment);
+[[nodiscard]] Exit outputs_command(const OutputsArgs& args, const Environment& environment);
 [[nodiscard]] Exit compare_command(const CompareArgs& args, const Environment& environment);
 [[nodiscard]] Exit shrink_command(const ShrinkArgs& args, const Environment& environment);
 [[nodiscard]] Exit replay_failure_command(const ReplayArgs& args, const Environment& environment);

@@ -12,6 +12,7 @@
 #include "sim/cli/selection.h"
 #include "sim/compare/comparison_file.h"
 #include "sim/measure/catalogue.h"
+#include "sim/rules/outputs.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/file_format.h"
 #include "sim/scenario/proof.h"
@@ -139,6 +140,17 @@ Lines branches() {
     return lines;
 }
 
+Lines outputs() {
+    Lines lines;
+    for (const RegisteredOutput& output : registered_outputs()) {
+        const bool is_opaque = !output.opaque.empty();
+        Line& line = lines.emplace_back(Line{.name = std::string(output.name)});
+        line.help = is_opaque ? fmt::format("opaque: {}", output.opaque) : std::string(output.judged);
+        line.more["opaque"] = is_opaque;
+    }
+    return lines;
+}
+
 Lines lines_of(const std::string& topic) {
     if (topic == "invariants") return of_table(invariant_table());
     if (topic == "mechanisms") return mechanisms();
@@ -148,6 +160,7 @@ Lines lines_of(const std::string& topic) {
     if (topic == "metrics") return metrics();
     if (topic == "measures") return measures();
     if (topic == "branches") return branches();
+    if (topic == "outputs") return outputs();
     return of_table(chaos_kind_table());
 }
 

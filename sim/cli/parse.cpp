@@ -37,6 +37,7 @@ struct Tree {
     EnumerateArgs enumerate;
     PowerArgs power;
     CoverageArgs coverage;
+    OutputsArgs outputs;
     CompareArgs compare;
     ShrinkArgs shrink;
     ReplayArgs replay;
@@ -59,6 +60,7 @@ struct Tree {
         add(add_enumerate(app, enumerate), enumerate);
         add(add_power(app, power), power);
         add(add_coverage(app, coverage), coverage);
+        add(add_outputs(app, outputs), outputs);
         add(add_compare(app, compare), compare);
         add(add_shrink(app, shrink), shrink);
         add(add_replay(app, replay), replay);

@@ -21,7 +21,7 @@ struct Print {
 };
 
 using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
-                             CoverageArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
+                             CoverageArgs, OutputsArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
 struct Parsed {
     Command command;

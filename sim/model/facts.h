@@ -242,6 +242,11 @@ struct JobWritten : Observed {
     std::int64_t redis_ms = 0;
 };
 
+/// A scheduler or workflow engine has written or sent something of this name in the register of outputs, for the first time.
+struct OutputMet : Observed {
+    std::string_view name;  // valid during the run
+};
+
 /// A scheduler wrote the settings of the system. `before` is empty where there were none.
 struct SettingsWritten : Observed {
     std::string before, after;
@@ -583,6 +588,6 @@ using Fact =
                  KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged,
                  WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut, RequestStored,
                  CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked, OutputAsked,
-                 CompensationSent, NotSent, SentOnTopic>;
+                 CompensationSent, NotSent, SentOnTopic, OutputMet>;
 
 }  // namespace lockstep::sim

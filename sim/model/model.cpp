@@ -19,6 +19,17 @@ using fakes::EventOutcome;
 using fakes::When;
 namespace wire = engine::wire;
 
+/// Of a scheduler or workflow engine: what workers send on the bus is theirs.
+bool is_output(const Event& event) {
+    if (event.when != When::before || !is_scheduler(event.node)) return false;
+    if (event.kind == EventKind::kernel_check || event.kind == EventKind::output_check) return true;
+    if (event.kind != EventKind::publish && event.kind != EventKind::core_publish) return false;
+    if (event.packet == nullptr || event.subject == wire::kSubjectHeartbeat || event.subject == wire::kSubjectHandshake ||
+        event.subject == wire::kSubjectProgress)
+        return false;
+    return event.subject != wire::kSubjectResult || event.packet->job_result().worker_id() == "cordum-scheduler";
+}
+
 }  // namespace
 
 // Names --------------------------------------------------------------------------------------------------------------------
@@ -108,6 +119,7 @@ void Model::on_event(const Event& event, Time now) {
             note(LockOutlived{}, event.node, &job, clock_.present());
         }
     }
+    if (is_output(event)) output_names_.sent(event, output_met_);
     switch (event.kind) {
         case EventKind::redis: on_redis(event, now); break;
         case EventKind::lock_acquired:

@@ -30,6 +30,7 @@
 #include "sim/model/lock_grants.h"
 #include "sim/model/names.h"
 #include "sim/model/outages.h"
+#include "sim/model/output_names.h"
 #include "sim/model/policy_calls.h"
 #include "sim/model/replica.h"
 #include "sim/model/request_reader.h"
@@ -217,6 +218,8 @@ public:
     [[nodiscard]] const TunablesInForce& tunables() const { return *tunables_; }
     /// They outlive the model.
     void set_tunables(const TunablesInForce& tunables) { tunables_ = &tunables; }
+    /// See OutputNames.
+    void set_key_families(const KeyFamilies& families) { output_names_.set_families(families); }
     /// policy_answer_max_age, the most that any replica has.
     void set_answers_good_for(engine::Duration time) { answers_good_for_ = time; }
     /// As all replicas have them; where theirs differ, no rule may go by how long a report is good.
@@ -540,6 +543,10 @@ private:
     bool data_lost_ = false;  // some, at some time
     bool clocks_jumped_ = false;
     bool redis_clock_set_ = false;
+    OutputNames output_names_;
+    const OutputNames::Told output_met_ = [this](std::string_view name) {
+        note(OutputMet{}, actor_, nullptr, clock_.present()).name = name;
+    };
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool clocks_were_set_ = false;
     bool settings_changed_ = false;

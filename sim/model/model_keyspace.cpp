@@ -133,6 +133,7 @@ void Model::look_whether_out(Job& job, EventNumber event) {
 void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
                      std::string_view after) {
     key_lives_.field_set(client, key, field, before, after);
+    if (is_written_by_scheduler(client)) output_names_.field(key, field, after, output_met_);
     leader_noted_ |= key == kLeaderNote;
     if (is_run_outbox(key)) {
         ask_for_step(client, field, after);
@@ -247,6 +248,7 @@ void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string
 void Model::string_set(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after,
                        std::int64_t expires_before, std::int64_t expires_at) {
     key_lives_.text_set(client, key, after, expires_before, expires_at);
+    if (is_written_by_scheduler(client)) output_names_.text(key, after, output_met_);
     // A job is given up whose request is found and cannot be read.
     if (is_cut(client, before, after) && !key.starts_with(kRequestPrefix))
         if (const std::string_view cut = job_of_record(key); !cut.empty()) job(cut).lost.of_single_keys = true;
@@ -294,6 +296,7 @@ void Model::set_time_limits(std::string_view document) {
 
 void Model::list_inserted(fakes::NodeId client, std::string_view key, std::size_t index, std::string_view value) {
     key_lives_.element_set(client, key);
+    if (is_written_by_scheduler(client)) output_names_.text(key, value, output_met_);
     note_timeline(client, key, value);
     record_entry(client, key, value);
     if (key.starts_with(kWorkerSlots)) {
@@ -335,6 +338,7 @@ void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string
 
 void Model::set_added(fakes::NodeId client, std::string_view key, std::string_view member) {
     key_lives_.element_set(client, key);
+    if (is_written_by_scheduler(client)) output_names_.member(key, output_met_);
     if (!key.starts_with(kActiveOfTenantPrefix)) return;
     name_tenant(client, job(member), TenantNamed::Where::active_jobs, key.substr(kActiveOfTenantPrefix.size()));
     flush_unless_in_command();
@@ -343,6 +347,7 @@ void Model::set_added(fakes::NodeId client, std::string_view key, std::string_vi
 void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_view member, const double* before,
                      double after) {
     key_lives_.element_set(client, key);
+    if (is_written_by_scheduler(client)) output_names_.member(key, output_met_);
     // A job that is queued for a slot found none free.
     if (is_line(key)) {
         Job& waiting = job(member);

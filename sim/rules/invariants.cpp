@@ -5,6 +5,7 @@
 #include "sim/rules/rules.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/spec/giving_up.h"
+#include "sim/spec/lifetimes.h"
 #include "sim/spec/worker_life.h"
 
 namespace lockstep::sim {
@@ -241,6 +242,9 @@ std::vector<Invariant> make_table() {
         {.name = "records_true",
          .help = "records, dead letters and indexes say what was asked for and what has happened",
          .rules = rules::records_true},
+        {.name = "unclaimed_output",
+         .help = "whatever is written or sent is in the register of outputs, which says who judges it",
+         .rules = rules::unclaimed_output},
     };
 }
 
@@ -253,6 +257,9 @@ const std::vector<Invariant>& invariants() {
 
 void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts,
                std::span<const std::string_view> only) {
+    static const engine::Tunables kDefaults;
+    static const spec::Lifetimes kFamilies{TunablesInForce(kDefaults)};
+    judgement.model().set_key_families(kFamilies);
     judgement.model().set_tunables(tunables);
     judgement.model().set_time_limits(timeouts);
     judgement.model().set_answers_good_for(

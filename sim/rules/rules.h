@@ -53,6 +53,7 @@ void stored_result_wins(Rules& rules, const engine::Tunables& tunables);
 void tenant_limit(Rules& rules, const engine::Tunables& tunables);
 void tenant_walls(Rules& rules, const engine::Tunables& tunables);
 void timeout_explained(Rules& rules, const engine::Tunables& tunables);
+void unclaimed_output(Rules& rules, const engine::Tunables& tunables);
 void valid_requests(Rules& rules, const engine::Tunables& tunables);
 
 /// A part of slot_used.

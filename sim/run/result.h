@@ -17,6 +17,7 @@
 #include "reports/run_report.h"
 #include "sim/explain/history.h"
 #include "sim/explain/world_dump.h"
+#include "sim/run/corruption.h"
 #include "sim/scenario/scenario.h"
 #include "sim/world/recorded_event.h"
 
@@ -63,6 +64,10 @@ struct RunOptions {
     bool explain = true;
     /// Invariants are judged; else none is broken or put to the test, and the rest of the run is the same. For measuring what it costs.
     bool judge = true;
+    /// Fill `RunResult::outputs`.
+    bool outputs = false;
+    /// The judge is shown the run with this in it; null: as it is. Outlives the run.
+    const Corruption* corruption = nullptr;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
     /// Told now and then, on the run's thread, how much virtual time has passed in it; empty = nobody is.
@@ -106,6 +111,9 @@ struct RunResult {
     std::shared_ptr<const History> history;
     /// What was measured; only when asked for.
     std::shared_ptr<const MeasuredRun> measured;
+    /// Of schedulers and workflow engines, with some of their values; only when asked for.
+    OutputsSeen outputs;
+    int corrupted = 0;  // how often `RunOptions::corruption` was done
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
     bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
 };

@@ -15,6 +15,7 @@
 #include "sim/run/expectations.h"
 #include "sim/run/expected_values.h"
 #include "sim/run/job_tracker.h"
+#include "sim/run/output_view.h"
 #include "sim/run/run_tracker.h"
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/world_dumper.h"
@@ -133,6 +134,7 @@ private:
     RunTracker runs_;
     ExpectedEvents expected_events_;
     ExpectedValues expected_values_;
+    std::optional<OutputView> view_;  // through which the judge sees the run, if it does not see it as it is
     std::optional<HistoryRecorder> history_;
     std::optional<SweepRecorder> sweeps_;  // beside the history
     std::optional<RunRecorder> run_recorder_;
@@ -191,8 +193,15 @@ void Run::observe() {
     cluster_.redis().add_observer(runs_);
     trace.add_observer(expected_events_);
     if (!options_.judge) return;
-    trace.add_observer(judgement_.model(), Model::kWanted);
-    cluster_.redis().add_observer(judgement_.model());
+    if (options_.outputs || options_.corruption != nullptr) {
+        view_.emplace(simulation_.topology(), options_.corruption, judgement_.model(), Model::kWanted);
+        view_->keys().add_observer(judgement_.model());
+        trace.add_observer(*view_);
+        cluster_.redis().add_observer(*view_);
+    } else {
+        trace.add_observer(judgement_.model(), Model::kWanted);
+        cluster_.redis().add_observer(judgement_.model());
+    }
     trace.add_observer(judgement_.model().weather(), Weather::kWanted);
 }
 
@@ -247,6 +256,8 @@ RunResult Run::execute() {
     result_.metrics = simulation_.metric_store().summary();
     if (calls_) result_.calls = calls_->sites();
     if (dumper_) result_.dumps = dumper_->take();
+    if (view_) result_.outputs = view_->seen();
+    if (view_) result_.corrupted = view_->corrupted();
     if (history_) {
         History history = history_->take(simulation_.now());
         history.sweeps = sweeps_->take();
@@ -314,7 +325,8 @@ void Run::rest() {
 
 void Run::judge_rest(bool quiet) {
     at_rest_ = true;
-    judgement_.model().at_rest(cluster_.redis().keyspace(), quiet, cluster_.handlers_in_flight());
+    const auto& keys = view_ ? view_->keys() : cluster_.redis().keyspace();
+    judgement_.model().at_rest(keys, quiet, cluster_.handlers_in_flight());
 }
 
 /// A job that the gateway has recorded counts, even if it has died before it could say so on the bus.

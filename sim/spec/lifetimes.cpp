@@ -131,15 +131,21 @@ Lifetimes::Lifetimes(const TunablesInForce& tunables) {
         {"lockstep:wf:ended", "", for_ever},
     };
     std::ranges::sort(rules_, {}, [](const Rule& rule) { return std::pair(rule.prefix, rule.suffix); });
+    for (Rule& rule : rules_) {
+        if (rule.prefix.starts_with(':')) rule.pattern = "*";
+        rule.pattern += rule.prefix;
+        if (rule.prefix.ends_with(':')) rule.pattern += '*';
+        rule.pattern += rule.suffix;
+    }
 }
 
-const Lifetime* Lifetimes::by_prefix(std::string_view key) const {
+const Lifetimes::Rule* Lifetimes::by_prefix(std::string_view key) const {
     constexpr auto kPrecedes = [](std::string_view text, const Rule& rule) { return text < rule.prefix; };
     auto rule = std::upper_bound(rules_.begin(), rules_.end(), key, kPrecedes);
     while (rule != rules_.begin()) {
         --rule;
         if (key.starts_with(rule->prefix)) {
-            if (key.ends_with(rule->suffix)) return &rule->life;
+            if (key.ends_with(rule->suffix)) return &*rule;
             continue;
         }
         // What fits is a prefix of what both begin with.
@@ -150,22 +156,26 @@ const Lifetime* Lifetimes::by_prefix(std::string_view key) const {
     return nullptr;
 }
 
-const Lifetime* Lifetimes::of(std::string_view key) const {
-    const Lifetime* life = by_prefix(key);
+const Lifetimes::Rule* Lifetimes::rule_of(std::string_view key) const {
+    const Rule* rule = by_prefix(key);
     // The output that a redaction stands beside may have any name.
-    const bool is_payload = life == nullptr || key.starts_with("res:") || key.starts_with("ctx:");
-    return is_payload && key.find(kRedacted) != std::string_view::npos ? by_prefix(kRedacted) : life;
+    const bool is_payload = rule == nullptr || key.starts_with("res:") || key.starts_with("ctx:");
+    return is_payload && key.find(kRedacted) != std::string_view::npos ? by_prefix(kRedacted) : rule;
+}
+
+const Lifetime* Lifetimes::of(std::string_view key) const {
+    const Rule* rule = rule_of(key);
+    return rule == nullptr ? nullptr : &rule->life;
+}
+
+std::string_view Lifetimes::family_of(std::string_view key) const {
+    const Rule* rule = rule_of(key);
+    return rule == nullptr ? std::string_view{} : rule->pattern;
 }
 
 std::map<std::string, bool> Lifetimes::families() const {
     std::map<std::string, bool> patterns;
-    for (const Rule& rule : rules_) {
-        std::string pattern = rule.prefix.starts_with(':') ? "*" : "";
-        pattern += rule.prefix;
-        if (rule.prefix.ends_with(':')) pattern += '*';
-        pattern += rule.suffix;
-        patterns.emplace(std::move(pattern), rule.life.for_ever || rule.life.optional);
-    }
+    for (const Rule& rule : rules_) patterns.emplace(rule.pattern, rule.life.for_ever || rule.life.optional);
     return patterns;
 }
 

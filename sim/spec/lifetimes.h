@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/model/output_names.h"
 #include "sim/model/tunables_in_force.h"
 
 namespace lockstep::sim::spec {
@@ -23,7 +24,7 @@ struct Lifetime {
     bool optional = false;     // it has none before its workflow run is over
 };
 
-class Lifetimes {
+class Lifetimes final : public KeyFamilies {
 public:
     explicit Lifetimes(const TunablesInForce& tunables);
 
@@ -32,7 +33,8 @@ public:
     /// The same of a string, whose value may count as well: the failures of a circuit live longer until they open it.
     [[nodiscard]] const Lifetime* of(std::string_view key, std::string_view value) const;
 
-    /// Each kind of key by a pattern, such as `job:meta:*`, and whether it may be without an expiry.
+    [[nodiscard]] std::string_view family_of(std::string_view key) const override;
+    /// Each kind of key by its pattern, and whether it may be without an expiry.
     [[nodiscard]] std::map<std::string, bool> families() const;
 
 private:
@@ -40,10 +42,12 @@ private:
         std::string_view prefix;
         std::string_view suffix;
         Lifetime life;
+        std::string pattern{};
     };
 
-    /// The life of the longest prefix whose suffix fits, too.
-    [[nodiscard]] const Lifetime* by_prefix(std::string_view key) const;
+    /// That of the longest prefix whose suffix fits, too.
+    [[nodiscard]] const Rule* by_prefix(std::string_view key) const;
+    [[nodiscard]] const Rule* rule_of(std::string_view key) const;
 
     std::vector<Rule> rules_;  // by prefix
     Lifetime open_circuit_;

@@ -112,6 +112,14 @@ struct CoverageArgs {
     bool json = false;
 };
 
+struct OutputsArgs {
+    std::vector<std::string> paths;
+    unsigned share = 0;
+    unsigned shares = 1;
+    std::string write;
+    unsigned threads = 0;
+};
+
 struct CompareArgs {
     std::string file;               // a comparison, or a scenario
     std::vector<std::string> vary;  // NAME=VALUE,VALUE

@@ -6,7 +6,7 @@ namespace lockstep::sim::cli {
 
 const std::vector<std::string>& list_topics() {
     static const std::vector<std::string> kTopics{"invariants", "mechanisms", "faults",   "events", "tunables",
-                                                  "metrics",    "measures",   "branches", "chaos"};
+                                                  "metrics",    "measures",   "branches", "outputs", "chaos"};
     return kTopics;
 }
 

@@ -21,6 +21,7 @@ usage::Command add_explore(const usage::Command& app, ExploreArgs& args);
 usage::Command add_enumerate(const usage::Command& app, EnumerateArgs& args);
 usage::Command add_power(const usage::Command& app, PowerArgs& args);
 usage::Command add_coverage(const usage::Command& app, CoverageArgs& args);
+usage::Command add_outputs(const usage::Command& app, OutputsArgs& args);
 usage::Command add_compare(const usage::Command& app, CompareArgs& args);
 usage::Command add_shrink(const usage::Command& app, ShrinkArgs& args);
 usage::Command add_replay(const usage::Command& app, ReplayArgs& args);

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reports/atomic_file.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/selection.h"
+#include "sim/cli/terminal_line.h"
+#include "sim/cli/verdict.h"
+#include "sim/rules/outputs.h"
+#include "sim/search/output_proof.h"
+
+namespace lockstep::sim::cli {
+
+namespace {
+
+constexpr std::string_view kByNobody = "-";
+
+std::string judged_text(const OutputProof& proof) {
+    std::string text;
+    for (const auto& [how, by] : proof.noticed_by)
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", name_of(how), by.empty() ? kByNobody : by);
+    return text;
+}
+
+class OutputsMeter {
+public:
+    OutputsMeter(const OutputsArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
+
+    Exit run() {
+        auto loaded = load_all(args_.paths);
+        if (!loaded) return conclude(wrong_input("outputs", loaded.error()), environment_.out, environment_);
+        const std::vector<OutputProof> proofs = prove(std::move(*loaded));
+        if (environment_.stop != nullptr && *environment_.stop)
+            return conclude({.command = "outputs",
+                             .exit = Exit::interrupted,
+                             .sentence = "not every output was tried",
+                             .again = {}},
+                            environment_.out, environment_);
+        for (const OutputProof& proof : proofs) judge(proof);
+        if (!args_.write.empty()) {
+            const auto done = reports::write_atomically(args_.write, page(proofs));
+            if (!done) environment_.err << "lockstep: " << done.error() << '\n';
+            if (!done) return Exit::usage;
+        }
+        return tell(proofs);
+    }
+
+private:
+    [[nodiscard]] std::vector<OutputProof> prove(std::vector<Scenario> scenarios) const {
+        OutputProofOptions options;
+        options.scenarios = std::move(scenarios);
+        options.share = args_.share;
+        options.shares = args_.shares;
+        options.threads = args_.threads == 0 ? environment_.processors : args_.threads;
+        options.stop = environment_.stop;
+        TerminalLine line(environment_.err, environment_.watcher);
+        options.on_progress = [&](std::size_t done, std::size_t all) {
+            if (line.due()) line.draw(fmt::format("{} of {} outputs", done, all));
+        };
+        auto proofs = prove_outputs(environment_.runner, std::move(options));
+        line.clear();
+        return proofs;
+    }
+
+    void judge(const OutputProof& proof) {
+        const RegisteredOutput* known = find_output(proof.output);
+        if (known == nullptr) complaints_.push_back(fmt::format("{} is in no entry of the register", proof.output));
+        if (known == nullptr || !known->opaque.empty()) return;
+        for (const auto& [how, by] : proof.noticed_by) {
+            ++tried_;
+            if (!by.empty()) ++noticed_;
+            const std::string promised = fmt::format("{}=", name_of(how));
+            const std::size_t at = known->judged.find(promised);
+            const bool is_promised =
+                at != std::string_view::npos && !known->judged.substr(at + promised.size()).starts_with(kByNobody);
+            if (is_promised && by.empty())
+                complaints_.push_back(fmt::format("nobody notices when {} is {}; the register says: {}", proof.output,
+                                                  name_of(how), known->judged));
+        }
+    }
+
+    /// With the reasons that the register has.
+    [[nodiscard]] static std::string page(const std::vector<OutputProof>& proofs) {
+        std::string text;
+        for (const OutputProof& proof : proofs) {
+            const RegisteredOutput* known = find_output(proof.output);
+            const bool is_opaque = known != nullptr && !known->opaque.empty();
+            text += fmt::format("{}\t{}\n", proof.output,
+                                is_opaque ? fmt::format("opaque: {}", known->opaque) : judged_text(proof));
+        }
+        return text;
+    }
+
+    [[nodiscard]] Exit tell(const std::vector<OutputProof>& proofs) const {
+        for (const std::string& complaint : complaints_) environment_.out << complaint << '\n';
+        Verdict verdict{.command = "outputs",
+                        .exit = complaints_.empty() ? Exit::passed : Exit::violated,
+                        .sentence = fmt::format("{} outputs; of {} that were shown wrong {} are noticed", proofs.size(),
+                                                tried_, noticed_),
+                        .again = {}};
+        for (const std::string& complaint : complaints_)
+            verdict.problems.push_back({.file = "sim/rules/outputs.txt", .title = "outputs", .detail = complaint});
+        return conclude(verdict, environment_.out, environment_);
+    }
+
+    const OutputsArgs& args_;
+    const Environment& environment_;
+    std::vector<std::string> complaints_;
+    int tried_ = 0;
+    int noticed_ = 0;
+};
+
+}  // namespace
+
+Exit outputs_command(const OutputsArgs& args, const Environment& environment) {
+    return OutputsMeter(args, environment).run();
+}
+
+}  // namespace lockstep::sim::cli

@@ -1,0 +1,39 @@
+#include "sim/rules/outputs.h"
+
+#include <algorithm>
+
+#include "sim/rules/outputs.txt.h"
+
+namespace lockstep::sim {
+
+std::vector<RegisteredOutput> read_register(std::string_view text) {
+    constexpr std::string_view kOpaque = "opaque: ";
+    std::vector<RegisteredOutput> outputs;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        const std::size_t tab = line.find('\t');
+        if (tab == std::string_view::npos) continue;
+        RegisteredOutput output{.name = line.substr(0, tab), .judged = line.substr(tab + 1)};
+        if (output.judged.starts_with(kOpaque)) {
+            output.opaque = output.judged.substr(kOpaque.size());
+            output.judged = {};
+        }
+        outputs.push_back(output);
+    }
+    std::ranges::sort(outputs, {}, &RegisteredOutput::name);
+    return outputs;
+}
+
+std::span<const RegisteredOutput> registered_outputs() {
+    static const std::vector<RegisteredOutput> kRead = read_register(kOutputs);
+    return kRead;
+}
+
+const RegisteredOutput* find_output(std::string_view name) {
+    const auto outputs = registered_outputs();
+    const auto found = std::ranges::lower_bound(outputs, name, {}, &RegisteredOutput::name);
+    return found == outputs.end() || found->name != name ? nullptr : &*found;
+}
+
+}  // namespace lockstep::sim
