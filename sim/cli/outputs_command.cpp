@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <map>
 #include <ostream>
 
 #include "reports/atomic_file.h"
@@ -8,6 +9,8 @@
 #include "sim/cli/terminal_line.h"
 #include "sim/cli/verdict.h"
 #include "sim/rules/outputs.h"
+#include "sim/scenario/loader.h"
+#include "sim/search/draw.h"
 #include "sim/search/output_proof.h"
 
 namespace lockstep::sim::cli {
@@ -30,6 +33,8 @@ public:
     Exit run() {
         auto loaded = load_all(args_.paths);
         if (!loaded) return conclude(wrong_input("outputs", loaded.error()), environment_.out, environment_);
+        for (std::uint64_t number = 1; number <= args_.draws; ++number)
+            if (auto drawn = parse_document(draw_scenario(number, {}), "draw")) loaded->push_back(std::move(*drawn));
         const std::vector<OutputProof> proofs = prove(std::move(*loaded));
         if (environment_.stop != nullptr && *environment_.stop)
             return conclude({.command = "outputs",
@@ -80,15 +85,18 @@ private:
         }
     }
 
-    /// With the reasons that the register has.
+    /// With what else the register has: reasons, and outputs that none of these runs has.
     [[nodiscard]] static std::string page(const std::vector<OutputProof>& proofs) {
-        std::string text;
+        std::map<std::string, std::string> lines;
+        for (const RegisteredOutput& known : registered_outputs())
+            lines[std::string(known.name)] =
+                known.opaque.empty() ? std::string(known.judged) : fmt::format("opaque: {}", known.opaque);
         for (const OutputProof& proof : proofs) {
-            const RegisteredOutput* known = find_output(proof.output);
-            const bool is_opaque = known != nullptr && !known->opaque.empty();
-            text += fmt::format("{}\t{}\n", proof.output,
-                                is_opaque ? fmt::format("opaque: {}", known->opaque) : judged_text(proof));
+            std::string& line = lines[proof.output];
+            if (!line.starts_with("opaque: ")) line = judged_text(proof);
         }
+        std::string text;
+        for (const auto& [name, line] : lines) text += fmt::format("{}\t{}\n", name, line);
         return text;
     }
 

@@ -22,6 +22,10 @@ std::string subject_family(std::string_view subject) {
 
 bool has_named_fields(std::string_view family) { return family == "job:meta:*" || family == "lockstep:durable:*"; }
 
+bool has_named_members(std::string_view family, std::string_view text) {
+    return text.starts_with('{') && family != "lockstep:wf:def:*" && family != "*:redacted:*";
+}
+
 bool holds_requests(std::string_view family) { return family == "lockstep:saga:*" || family == "saga:*:stack"; }
 
 bool is_payload_family(std::string_view family) { return family == "res:*" || family == "ctx:*"; }
@@ -68,7 +72,7 @@ void OutputNames::text(std::string_view key, std::string_view text, const Told& 
         return;
     }
     if (!is_looked_at(*kind)) return;
-    if (!text.starts_with('{')) return tell(*kind, family, "value", told);
+    if (!has_named_members(family, text)) return tell(*kind, family, "value", told);
     const auto document = nlohmann::json::parse(text, nullptr, false);
     if (document.is_discarded()) return;
     std::string path;

@@ -31,6 +31,8 @@ public:
 [[nodiscard]] std::string subject_family(std::string_view subject);
 /// Whether the fields of such hashes have names of their own, and none that are data.
 [[nodiscard]] bool has_named_fields(std::string_view family);
+/// Whether the text says what its parts are: JSON that is not kept as users wrote it.
+[[nodiscard]] bool has_named_members(std::string_view family, std::string_view text);
 /// Whether its elements are requests in their wire form.
 [[nodiscard]] bool holds_requests(std::string_view family);
 /// Whether these are others' keys, which schedulers write nothing of their own to.

@@ -32,8 +32,15 @@ std::span<const RegisteredOutput> registered_outputs() {
 
 const RegisteredOutput* find_output(std::string_view name) {
     const auto outputs = registered_outputs();
-    const auto found = std::ranges::lower_bound(outputs, name, {}, &RegisteredOutput::name);
-    return found == outputs.end() || found->name != name ? nullptr : &*found;
+    const auto by_name = [outputs](std::string_view wanted) {
+        const auto found = std::ranges::lower_bound(outputs, wanted, {}, &RegisteredOutput::name);
+        return found == outputs.end() || found->name != wanted ? nullptr : &*found;
+    };
+    const RegisteredOutput* found = by_name(name);
+    for (std::size_t end = name.rfind('.'); found == nullptr && end != std::string_view::npos && end > 0;
+         end = name.rfind('.', end - 1))
+        found = by_name(std::string(name.substr(0, end)) + ".*");
+    return found;
 }
 
 }  // namespace lockstep::sim

@@ -17,7 +17,7 @@ struct RegisteredOutput {
 
 /// By name.
 [[nodiscard]] std::span<const RegisteredOutput> registered_outputs();
-/// Null: there is none of this name.
+/// That of this name, or else the nearest one that covers it, such as `worker.*.jobs job_request.*`. Null: there is none.
 [[nodiscard]] const RegisteredOutput* find_output(std::string_view name);
 /// Each line is `name<TAB>judged` or `name<TAB>opaque: why`; views into the text.
 [[nodiscard]] std::vector<RegisteredOutput> read_register(std::string_view text);

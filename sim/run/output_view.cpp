@@ -206,7 +206,7 @@ std::optional<std::string> OutputView::shown(NodeId client, std::string_view key
         if (corruption_->how == How::dropped) return std::nullopt;
         return corruption_->how == How::stale ? stale : changed(value);
     };
-    if (text.starts_with('{')) {
+    if (has_named_members(family, text)) {
         auto document = ordered_json::parse(text, nullptr, false);
         if (document.is_discarded()) return std::string(text);
         const auto former = before == nullptr ? ordered_json() : ordered_json::parse(*before, nullptr, false);

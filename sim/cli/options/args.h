@@ -114,6 +114,7 @@ struct CoverageArgs {
 
 struct OutputsArgs {
     std::vector<std::string> paths;
+    std::uint64_t draws = 60;  // generated runs beside them
     unsigned share = 0;
     unsigned shares = 1;
     std::string write;
