@@ -242,6 +242,13 @@ struct JobWritten : Observed {
     std::int64_t redis_ms = 0;
 };
 
+/// A scheduler or workflow engine is about to publish a packet. Valid during the call.
+struct Published : Observed {
+    const cap::BusPacket* packet = nullptr;
+    std::string_view subject, message_id;
+    std::int64_t redis_ms = 0;  // when it is, by the clock of Redis; 0: no command has told
+};
+
 /// A scheduler or workflow engine has written or sent something of this name in the register of outputs, for the first time.
 struct OutputMet : Observed {
     std::string_view name;  // valid during the run
@@ -588,6 +595,6 @@ using Fact =
                  KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged,
                  WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut, RequestStored,
                  CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked, OutputAsked,
-                 CompensationSent, NotSent, SentOnTopic, OutputMet>;
+                 CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
 
 }  // namespace lockstep::sim

@@ -24,9 +24,9 @@ bool is_output(const Event& event) {
     if (event.when != When::before || !is_scheduler(event.node)) return false;
     if (event.kind == EventKind::kernel_check || event.kind == EventKind::output_check) return true;
     if (event.kind != EventKind::publish && event.kind != EventKind::core_publish) return false;
-    if (event.packet == nullptr || event.subject == wire::kSubjectHeartbeat || event.subject == wire::kSubjectHandshake ||
-        event.subject == wire::kSubjectProgress)
+    if (event.packet == nullptr || event.subject == wire::kSubjectHeartbeat || event.subject == wire::kSubjectProgress)
         return false;
+    if (event.subject == wire::kSubjectHandshake) return event.packet->handshake().role() != cap::COMPONENT_ROLE_WORKER;
     return event.subject != wire::kSubjectResult || event.packet->job_result().worker_id() == "cordum-scheduler";
 }
 
@@ -86,7 +86,10 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
     if (!facts_.empty()) flush();
     changes_.clear();
     command_client_ = client;
-    if (!words.empty()) redis_ms_ = now_ms;
+    if (!words.empty()) {
+        redis_ms_ = now_ms;
+        redis_told_ = clock_.told_at();
+    }
     key_lives_.begin(!words.empty() && is_scheduler(client) ? client : fakes::NodeId{}, now_ms);
     begin_step(now_ms);
     in_command_ = !words.empty();
@@ -119,7 +122,10 @@ void Model::on_event(const Event& event, Time now) {
             note(LockOutlived{}, event.node, &job, clock_.present());
         }
     }
-    if (is_output(event)) output_names_.sent(event, output_met_);
+    if (is_output(event)) {
+        output_names_.sent(event, output_met_);
+        if (event.packet != nullptr) note_published(event, now);
+    }
     switch (event.kind) {
         case EventKind::redis: on_redis(event, now); break;
         case EventKind::lock_acquired:
@@ -222,6 +228,14 @@ void Model::on_event(const Event& event, Time now) {
         default: break;
     }
     flush_unless_in_command();
+}
+
+void Model::note_published(const Event& event, Time now) {
+    Published& fact = note(Published{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present());
+    fact.packet = event.packet;
+    fact.subject = event.subject;
+    fact.message_id = event.message_id;
+    if (redis_ms_ != 0) fact.redis_ms = redis_ms_ + engine::to_millis(now - redis_told_);
 }
 
 void Model::on_fault(const Event& event, Time now) {

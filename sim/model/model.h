@@ -334,6 +334,7 @@ private:
     void write_settings(fakes::NodeId client, const std::string* text_before, std::string_view text);
     void no_limits_owed();
     void follow_file_of_limits(const fakes::Event& event);
+    void note_published(const fakes::Event& event, Time now);
     void on_redis(const fakes::Event& event, Time now);
     void on_circuit_call(const fakes::Event& event);
     void change_circuit(fakes::NodeId client, SharedCircuitChanged::Part part, const SharedCircuit& after,
@@ -547,6 +548,7 @@ private:
     const OutputNames::Told output_met_ = [this](std::string_view name) {
         note(OutputMet{}, actor_, nullptr, clock_.present()).name = name;
     };
+    Time redis_told_{};          // when that was
     std::int64_t redis_ms_ = 0;  // of the command that is being executed
     bool clocks_were_set_ = false;
     bool settings_changed_ = false;

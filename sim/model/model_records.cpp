@@ -66,6 +66,7 @@ void Model::record_field(fakes::NodeId client, std::string_view key, std::string
     RecordSources& sources = job_of_hash_key(key).sources;
     if (field == "state" && before == nullptr) sources.letter.reset();
     if (field == "topic") note_topic_of(sources, after);
+    if (field == "trace_id") sources.trace = after;
     const std::int64_t attempts = sources.attempts;
     if (field == "attempts") sources.attempts = whole_number(after);
     if (field == "ls_dispatches") sources.dispatches = whole_number(after);

@@ -45,6 +45,7 @@ struct RecordSources {
     std::vector<std::string_view> topics;  // of its hash and its stored requests
     bool request_unread = false;           // a stored request could not be read, or was evicted: it may say anything
     std::vector<std::string> approval_hashes;  // of its stored requests: what an approval is bound to
+    std::string trace;                         // as its hash says
     std::string idempotency_key;               // the key that its stored request asks for; empty: none
     std::vector<Report> reports;
     std::vector<PolicyAnswer> decisions, verdicts;

@@ -16,6 +16,7 @@
 #include "sim/model/request_facts.h"
 #include "sim/model/snapshot_text.h"
 #include "sim/rules/invariants.h"
+#include "sim/spec/envelopes.h"
 #include "sim/spec/letter_codes.h"
 
 namespace lockstep::sim {
@@ -135,6 +136,17 @@ void ForgedWorld::script(NodeId client, std::string_view name, std::string_view 
 
 void ForgedWorld::tell(EventKind kind, When when, NodeId node, std::string_view job, std::string_view subject,
                        const cap::BusPacket* packet, std::string_view message_id) {
+    cap::BusPacket enveloped;
+    if (packet != nullptr) {
+        enveloped = *packet;
+        enveloped.set_protocol_version(version_);
+        enveloped.mutable_created_at()->set_seconds(redis_now() / 1000);
+        if (const auto envelope = spec::envelope_of(subject, *packet)) {
+            if (packet->sender_id() != kSagaSender) enveloped.set_sender_id(std::string(envelope->sender));
+            enveloped.set_trace_id(envelope->trace.value_or(std::string(job)));
+        }
+        packet = &enveloped;
+    }
     emit({.kind = kind,
           .when = when,
           .outcome = fakes::EventOutcome::applied,

@@ -126,6 +126,8 @@ public:
     void withhold(const std::string& job);
     /// From now on nobody who listens for what happens to outputs is told.
     void leave_out_audits() { unaudited_ = true; }
+    /// Of the protocol, in what is published from now on.
+    void speak_version(int version) { version_ = version; }
     void start(NodeId replica);
     void tick(NodeId replica);
     /// The settings open it, and both replicas have read them.
@@ -204,6 +206,7 @@ private:
     std::set<std::string> hidden_;
     std::set<std::string> spoilt_;
     bool unaudited_ = false;
+    int version_ = 1;
     std::map<std::string, int> limits_;           // by job, what policy has constrained
     std::map<std::string, std::string> tenants_;  // by job
     std::string run_listed_;                      // by its status

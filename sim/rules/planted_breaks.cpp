@@ -35,6 +35,11 @@ void from_taking_up_to_success(World& world, const std::string& job) {
     run_to_success(world, job);
 }
 
+void speaks_another_version(World& world, bool broken) {
+    if (broken) world.speak_version(2);
+    world.serve("a");
+}
+
 void says_more_than_documented(World& world, bool broken) {
     world.set_field(World::kReplica, "lockstep:durable:d", broken ? "mood" : "leader", "good");
 }
@@ -515,7 +520,9 @@ constexpr std::array kBreaks{
     PlantedBreak{"lifetimes_kept", "the record of a finished job is left without an expiry", kept_for_ever},
     PlantedBreak{"records_true", "the dead letter of a job that timed out says that policy denied it",
                  buried_as_denied},
-    PlantedBreak{"unclaimed_output", "a note about a durable has a field that no document knows", says_more_than_documented},
+    PlantedBreak{"messages_true", "what a replica publishes is of version 2", speaks_another_version},
+    PlantedBreak{"unclaimed_output", "a note about a durable has a field that no document knows",
+                 says_more_than_documented},
 };
 
 }  // namespace
