@@ -141,6 +141,21 @@ TEST_F(CapacityTest, AJobThatIsRefusedForEarlierOnesCountsForItsWorkerNoMore) {
     EXPECT_EQ(field("j2", "ls_worker"), "w1");
 }
 
+TEST_F(CapacityTest, AJobWhoseHashWasEvictedHasItsSlotUntilItsEnd) {
+    start_with(1);
+    submit("j1");
+    run({"DEL", "job:meta:j1"});
+    report(1);
+    loop.run_for(3s);
+    submit("j2");
+    loop.run_for(3s);
+    EXPECT_EQ(state("j2"), "PENDING");
+    pass(tunables.running_timeout + 1min, 1);
+    EXPECT_EQ(text({"GET", "job:state:j1"}), "TIMEOUT");
+    pass(10s, 0);
+    EXPECT_EQ(state("j2"), "RUNNING");
+}
+
 TEST_F(CapacityTest, WhatOtherReplicasHaveSentFillsTheWorkerToo) {
     start_with(2);
     sent_by_another("o1");

@@ -384,7 +384,7 @@ end
 
 -- How many of the jobs in the worker's list count. At most 16 are looked at. Those that have no slot any more are struck off. Those
 -- that the worker must have had in hand at its last heartbeat, two seconds after they were sent, and that it did not report, are
--- lost: they do not count.
+-- lost: they do not count. A job whose hash was evicted is at the worker in whose list it stands.
 local function look_at_worker(worker, at, active, age_ms)
   local slots = capacity_key('slots', worker)
   local length, reported = redis.call('LLEN', slots), tonumber(plus_millis(at, -(tonumber(age_ms) + 2000)))
@@ -392,7 +392,8 @@ local function look_at_worker(worker, at, active, age_ms)
   local due = 0
   for _, job in ipairs(redis.call('LRANGE', slots, first, first + look_max - 1)) do
     local facts = redis.call('HMGET', meta_key(job), 'state', 'ls_worker', 'ls_handed', 'updated_at')
-    if with_worker[facts[1]] and facts[2] == worker then
+    local at_worker = facts[2] or not facts[1] and worker
+    if with_worker[state_of(job, facts[1])] and at_worker == worker then
       if tonumber(facts[4] or '0') < reported then due = due + 1 end
     elseif facts[3] ~= worker then
       length = length - redis.call('LREM', slots, 0, job)
