@@ -14,7 +14,7 @@ void append_number(std::string& out, char kind, std::int64_t number) {
     char* end = std::to_chars(line + 1, line + sizeof line - 2, number).ptr;
     *end++ = '\r';
     *end++ = '\n';
-    out.append(line, end);
+    out.append(line, static_cast<std::size_t>(end - line));
 }
 
 void append_line(std::string& out, char kind, std::string_view text) {

@@ -2,11 +2,11 @@
 // `-- name: <name>`. The text is seen when it is sent with EVAL or SCRIPT LOAD; later calls by SHA-1 are then known.
 #pragma once
 
-#include <map>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "engine/ports/redis.h"
 
@@ -20,7 +20,7 @@ public:
 
 private:
     std::set<std::string, std::less<>> seen_;  // texts
-    std::map<std::string, std::string, std::less<>> by_sha_;
+    std::unordered_map<std::string, std::string> by_sha_;  // looked up, never iterated
 };
 
 }  // namespace lockstep::fakes::redis

@@ -84,6 +84,7 @@ engine::RedisValue pop_reply(lua_State* lua) {
             }
             luaL_checkstack(lua, 4, "reply too deep");
             RedisValue::Array elements;
+            elements.reserve(lua_objlen(lua, -1));
             for (int index = 1;; ++index) {
                 lua_rawgeti(lua, -1, index);
                 if (lua_isnil(lua, -1)) break;

@@ -3,7 +3,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <type_traits>
+#include <bit>
+#include <cstring>
 
 namespace lockstep::sim {
 
@@ -16,11 +17,9 @@ public:
 
     template <class Integer>
     void put(Integer value) {
-        auto bits = static_cast<std::make_unsigned_t<Integer>>(value);
-        for (std::size_t i = 0; i < sizeof bits; ++i) {
-            *at_++ = static_cast<char>(bits & 0xffU);
-            if constexpr (sizeof bits > 1) bits >>= 8U;
-        }
+        static_assert(std::endian::native == std::endian::little);
+        std::memcpy(at_, &value, sizeof value);
+        at_ += sizeof value;
     }
 
     void put(std::string_view text) {
