@@ -8,17 +8,19 @@
 namespace lockstep::sim {
 
 void ConfigDocuments::set(std::string_view key, std::string_view text, Since now) {
-    const bool is_readable = text.empty() || data_in(text).has_value();
+    auto content = data_in(text);
     limit_topics_ |=
         text.find("denied_topics") != std::string_view::npos || text.find("allowed_topics") != std::string_view::npos;
     changed_ = now.event;
-    documents_[std::string(key)].push_back({std::string(text), is_readable, now.at, now.event});
+    documents_[std::string(key)].push_back(
+        {std::string(text), content ? std::make_shared<const nlohmann::json>(*std::move(content)) : nullptr, now.at,
+         now.event});
 }
 
 void ConfigDocuments::restored(const fakes::redis::Keyspace& keys, Since now) {
     changed_ = now.event;
     for (auto& [key, versions] : documents_)
-        if (keys.find(key) == nullptr) versions.push_back({"", true, now.at, now.event});
+        if (keys.find(key) == nullptr) versions.push_back({"", nullptr, now.at, now.event});
     for (const std::string_view key : keys.keys()) {
         const auto* text = std::get_if<std::string>(&keys.find(key)->value);
         if (text != nullptr && key.starts_with(kConfigPrefix)) set(key, *text, now);
@@ -34,12 +36,12 @@ std::vector<std::string_view> ConfigDocuments::texts_since(std::string_view key,
     for (std::size_t i = 0; i < versions.size(); ++i) {
         const bool was_replaced = i + 1 < versions.size() && versions[i + 1].from < since;
         if (was_replaced) continue;
-        has_unreadable |= !versions[i].is_readable;
-        if (versions[i].is_readable) texts.push_back(versions[i].text);
+        has_unreadable |= !versions[i].is_readable();
+        if (versions[i].is_readable()) texts.push_back(versions[i].text);
     }
     if (versions.front().from >= since) texts.emplace_back();
     for (const Version& version : versions)
-        if (has_unreadable && version.is_readable) texts.push_back(version.text);
+        if (has_unreadable && version.is_readable()) texts.push_back(version.text);
     return texts;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,10 +27,11 @@ public:
     [[nodiscard]] std::vector<std::string_view> texts_since(std::string_view key, Time since) const;
 
     struct Version {
-        std::string text;  // empty: there is no document
-        bool is_readable = true;
+        std::string text;                               // empty: there is no document
+        std::shared_ptr<const nlohmann::json> content;  // its settings; null: there is none, or it cannot be read
         Time from{};
         EventNumber event = 0;
+        [[nodiscard]] bool is_readable() const { return text.empty() || content != nullptr; }
     };
     /// The latest version last; none: there never was one.
     [[nodiscard]] std::span<const Version> versions_of(std::string_view key) const {

@@ -69,21 +69,19 @@ public:
     }
 
 private:
-    using Contents = std::vector<SettingsJson>;
-
     /// What the question of a handling told policy.
     struct Told {
         EventNumber acquired = 0;
         std::string settings;
     };
     void judge(const Observed& fact, const Told& told, EventNumber acquired, const Model& model, Verdict& verdict);
-    [[nodiscard]] Contents contents_for(fakes::NodeId replica, const std::string& key, const Model& model) const;
-    [[nodiscard]] bool fits(const std::vector<Contents>& choices, Contents& layers, const std::string& told);
-    [[nodiscard]] bool may_be_shown(const Contents& layers, const std::string& told);
+    [[nodiscard]] spec::Layers contents_for(fakes::NodeId replica, const std::string& key, const Model& model) const;
+    [[nodiscard]] bool fits(const std::vector<spec::Layers>& choices, spec::Layers& layers, const std::string& told);
+    [[nodiscard]] bool may_be_shown(const spec::Layers& layers, const std::string& told);
 
     std::map<std::pair<fakes::NodeId, std::string>, EventNumber> read_;  // by replica and key: the last time for sure
     std::map<std::pair<fakes::NodeId, fakes::JobNumber>, Told> told_;    // by replica and job: last
-    Contents last_layers_;                                               // of one job after the other the same is asked
+    spec::Layers last_layers_;                                           // of one job after the other the same is asked
     std::optional<std::string> last_told_;                               // which may be shown for them
 };
 
@@ -118,45 +116,44 @@ void SettingsShown::on_sent(const Sent& sent, const Model& model, Verdict& verdi
 void SettingsShown::judge(const Observed& fact, const Told& shown, EventNumber acquired, const Model& model,
                           Verdict& verdict) {
     const std::vector<std::string> keys = spec::documents_of(*fact.job->request.versions.back().request);
-    std::vector<Contents> choices;  // of each layer, what it may say
+    std::vector<spec::Layers> choices;  // of each layer, what it may say
     for (const std::string& key : keys) {
         choices.push_back(contents_for(fact.node, key, model));
         if (choices.back().empty()) return;
     }
     for (const std::string& key : keys) {
         const auto versions = model.config_documents().versions_of(key);
-        if (versions.empty() || versions.back().is_readable) read_[{fact.node, key}] = acquired;
+        if (versions.empty() || versions.back().is_readable()) read_[{fact.node, key}] = acquired;
     }
     const std::string& told = shown.settings;
-    Contents layers;
+    spec::Layers layers;
     if (fits(choices, layers, told)) return;
-    for (const Contents& of_layer : choices) layers.push_back(of_layer.back());
+    for (const spec::Layers& of_layer : choices) layers.push_back(of_layer.back());
     const SettingsJson due = spec::layered(layers, spec::kBindingDocuments).value_or(SettingsJson::object());
     verdict.require(false, acquired, "policy is shown the settings {}, and they were {} when its lock was acquired",
                     told.empty() ? "{}" : told, due.dump(-1, ' ', false, SettingsJson::error_handler_t::replace));
 }
 
 /// What a replica may go by for a document that has stood as it is since it was read; none: that cannot be said.
-SettingsShown::Contents SettingsShown::contents_for(fakes::NodeId replica, const std::string& key,
-                                                    const Model& model) const {
+spec::Layers SettingsShown::contents_for(fakes::NodeId replica, const std::string& key, const Model& model) const {
     const auto versions = model.config_documents().versions_of(key);
-    if (versions.empty() || versions.back().text.empty()) return {SettingsJson::object()};
-    if (const auto& content = spec::settings_in(versions.back().text)) return {*content};
+    static const auto kNone = std::make_shared<const SettingsJson>(SettingsJson::object());
+    if (versions.empty() || versions.back().text.empty()) return {kNone};
+    if (versions.back().content) return {versions.back().content};
     // The last copy that it could read: one since it has read the document for sure.
     const auto read = read_.find({replica, key});
     if (read == read_.end()) return {};
-    Contents contents;
+    spec::Layers contents;
     for (const ConfigDocuments::Version& version : versions) {
-        const auto& content = spec::settings_in(version.text);
-        if (version.event <= read->second && (content || version.text.empty())) contents.clear();
-        if (content) contents.push_back(*content);
+        if (version.event <= read->second && version.is_readable()) contents.clear();
+        if (version.content) contents.push_back(version.content);
     }
     return contents;
 }
 
-bool SettingsShown::fits(const std::vector<Contents>& choices, Contents& layers, const std::string& told) {
+bool SettingsShown::fits(const std::vector<spec::Layers>& choices, spec::Layers& layers, const std::string& told) {
     if (layers.size() == choices.size()) return may_be_shown(layers, told);
-    for (const SettingsJson& content : choices[layers.size()]) {
+    for (const auto& content : choices[layers.size()]) {
         layers.push_back(content);
         const bool does = fits(choices, layers, told);
         layers.pop_back();
@@ -166,7 +163,7 @@ bool SettingsShown::fits(const std::vector<Contents>& choices, Contents& layers,
 }
 
 /// Whether these layers make the settings that policy is told.
-bool SettingsShown::may_be_shown(const Contents& layers, const std::string& told) {
+bool SettingsShown::may_be_shown(const spec::Layers& layers, const std::string& told) {
     if (told == last_told_ && layers == last_layers_) return true;
     const auto due = spec::layered(layers, spec::kBindingDocuments);
     const bool is_due = !due || spec::same_settings(*due, told.empty() ? SettingsJson::object()

@@ -1,13 +1,11 @@
 #include "sim/spec/layered_settings.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "engine/wire/text.h"
-#include "sim/model/json_document.h"
 
 namespace lockstep::sim::spec {
 
@@ -154,25 +152,15 @@ bool matches(std::string_view wide, std::string_view narrow) {
 
 }  // namespace
 
-const std::optional<Json>& settings_in(std::string_view document) {
-    // Documents change seldom, and are asked about with each job.
-    constexpr std::size_t kKept = 32;
-    static thread_local std::map<std::string, std::optional<Json>, std::less<>> read;
-    const auto known = read.find(document);
-    if (known != read.end()) return known->second;
-    if (read.size() >= kKept) read.clear();
-    return read.emplace(document, data_in(document)).first->second;
-}
-
-std::optional<Json> layered(const std::vector<Json>& layers, std::size_t bound) {
+std::optional<Json> layered(const Layers& layers, std::size_t bound) {
     Json settings = Json::object();
     const bool tightens = layers.size() > bound;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-        if (tightens && has_odd_patterns(layers[i])) return std::nullopt;
+        if (tightens && has_odd_patterns(*layers[i])) return std::nullopt;
         if (i < bound)
-            merge(settings, layers[i]);
+            merge(settings, *layers[i]);
         else
-            add_tightening_layer(settings, layers[i]);
+            add_tightening_layer(settings, *layers[i]);
     }
     return settings;
 }

@@ -3,6 +3,7 @@
 // `safety`.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -11,15 +12,13 @@
 
 namespace lockstep::sim::spec {
 
-/// What a document says; nothing: it cannot be read. Valid until the next call of this thread.
-[[nodiscard]] const std::optional<nlohmann::json>& settings_in(std::string_view document);
-
 /// What the narrower one says too goes before.
 void merge(nlohmann::json& into, const nlohmann::json& narrower);
 
+using Layers = std::vector<std::shared_ptr<const nlohmann::json>>;
 /// One document's content for each layer, of the system first and the tenant second; `bound`: how many of them say what they like.
 /// Nothing: they hold patterns of topics that are not compared here.
-[[nodiscard]] std::optional<nlohmann::json> layered(const std::vector<nlohmann::json>& layers, std::size_t bound);
+[[nodiscard]] std::optional<nlohmann::json> layered(const Layers& layers, std::size_t bound);
 
 /// Whether two settings mean the same: in lists of what is allowed or denied neither the order nor the case of names matters, and one
 /// that is empty says nothing.

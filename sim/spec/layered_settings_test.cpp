@@ -9,6 +9,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+std::shared_ptr<const Json> content(std::string_view text) { return std::make_shared<const Json>(Json::parse(text)); }
+
 TEST(LayeredSettings, AStarTakesInAnythingButASlash) {
     EXPECT_TRUE(takes_in("job.*", "job.book"));
     EXPECT_TRUE(takes_in("job.*", "job.b*"));
@@ -19,18 +21,18 @@ TEST(LayeredSettings, AStarTakesInAnythingButASlash) {
 }
 
 TEST(LayeredSettings, WhatIsAllowedIsCutAndWhatIsDeniedIsUnited) {
-    const Json tenant = Json::parse(R"({"safety":{"allowed_topics":["job.*"],"deny_tools":["a"],"mode":"on"},"n":1})");
-    const Json step = Json::parse(R"({"safety":{"allowed_topics":["job.b"],"deny_tools":["B"],"mode":"off"},"n":2})");
-    const auto settings = layered({Json::object(), tenant, step}, 2);
+    const auto tenant = content(R"({"safety":{"allowed_topics":["job.*"],"deny_tools":["a"],"mode":"on"},"n":1})");
+    const auto step = content(R"({"safety":{"allowed_topics":["job.b"],"deny_tools":["B"],"mode":"off"},"n":2})");
+    const auto settings = layered({content("{}"), tenant, step}, 2);
     ASSERT_TRUE(settings);
     EXPECT_TRUE(same_settings(
         *settings, Json::parse(R"({"safety":{"allowed_topics":["job.b"],"deny_tools":["b","A"],"mode":"on"},"n":2})")));
 }
 
 TEST(LayeredSettings, ACutThatLeavesNothingAllowsNothing) {
-    const Json tenant = Json::parse(R"({"safety":{"allowed_topics":["job.a*"]}})");
-    const Json step = Json::parse(R"({"safety":{"allowed_topics":["job.*b"]}})");
-    const auto settings = layered({Json::object(), tenant, step}, 2);
+    const auto tenant = content(R"({"safety":{"allowed_topics":["job.a*"]}})");
+    const auto step = content(R"({"safety":{"allowed_topics":["job.*b"]}})");
+    const auto settings = layered({content("{}"), tenant, step}, 2);
     ASSERT_TRUE(settings);
     EXPECT_TRUE(same_settings(*settings, Json::parse(R"json({"safety":{"allowed_topics":["(nothing)"]}})json")));
     EXPECT_FALSE(same_settings(*settings, Json::object()));
