@@ -4,7 +4,6 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
-#include "sim/model/policy_word.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
@@ -50,11 +49,9 @@ void HumanWord::entered(fakes::NodeId client, State state) {
     }
 }
 
-void HumanWord::policy_answered(const fakes::Event& answer, EventNumber event) {
-    if (asks_for_human(answer))
-        asked_ = event;
-    else if (allows(answer))
-        asked_ = 0;
+void HumanWord::policy_answered(PolicySays said, EventNumber event) {
+    if (said == PolicySays::ask_human) asked_ = event;
+    if (said == PolicySays::allow) asked_ = 0;
 }
 
 void HumanWord::asked_anew() {

@@ -14,6 +14,7 @@
 #include "engine/wire/fwd.h"
 #include "fakes/event.h"
 #include "sim/model/names.h"
+#include "sim/model/policy_word.h"
 #include "sim/model/state.h"
 
 namespace lockstep::sim {
@@ -38,7 +39,7 @@ public:
     /// The operator wrote the record of an approval.
     void recorded(EventNumber event) { note(event); }
     void entered(fakes::NodeId client, State state);
-    void policy_answered(const fakes::Event& answer, EventNumber event);
+    void policy_answered(PolicySays said, EventNumber event);
     /// Policy asks for a human anew, about the request as it is stored now.
     void asked_anew();
     void hash_lost() { waiting_.reset(); }

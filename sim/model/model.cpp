@@ -35,6 +35,7 @@ bool is_output(const Event& event) {
 // Names --------------------------------------------------------------------------------------------------------------------
 
 Job& Model::job(std::string_view name) {
+    if (last_named_ != nullptr && last_named_->name == name) return *last_named_;
     // The key of a record may end where the name should begin; blanks alone name no job either.
     const NameNumbers::Number number = job_names_.number_of(name.empty() ? " " : name);
     if (number > jobs_.size()) {
@@ -43,7 +44,7 @@ Job& Model::job(std::string_view name) {
         made.name = job_names_.name_of(number);
         made.tenant = &tenant("default");
     }
-    return jobs_[number - 1];
+    return *(last_named_ = &jobs_[number - 1]);
 }
 
 Job& Model::job_of(const Event& event) {
@@ -52,14 +53,6 @@ Job& Model::job_of(const Event& event) {
     Job*& known = jobs_by_event_number_[event.job_number];
     if (known == nullptr) known = &job(event.job);
     return *known;
-}
-
-Job& Model::job_of_hash_key(std::string_view key) {
-    if (key != last_hash_key_) {
-        last_hash_key_ = key;
-        last_hash_job_ = &job(key.substr(kJobHashPrefix.size()));
-    }
-    return *last_hash_job_;
 }
 
 Tenant& Model::tenant(std::string_view name) {

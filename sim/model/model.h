@@ -92,6 +92,7 @@ public:
     [[nodiscard]] const std::deque<Job>& jobs() const { return jobs_; }
     /// Null: it was never named.
     [[nodiscard]] const Job* find(std::string_view job) const {
+        if (last_named_ != nullptr && last_named_->name == job) return last_named_;
         const NameNumbers::Number number = job_names_.find(job);
         return number == 0 ? nullptr : &jobs_[number - 1];
     }
@@ -268,8 +269,6 @@ private:
         const NameNumbers::Number number = job_names_.find(name);
         return number == 0 ? nullptr : &jobs_[number - 1];
     }
-    /// By job:meta:<job>; remembers the last one, since a script writes many fields of one hash.
-    Job& job_of_hash_key(std::string_view key);
     Tenant& tenant(std::string_view name);
     template <class Change>
     void recount(Job& job, Change change) {
@@ -303,7 +302,7 @@ private:
     void on_compensation_stored(const fakes::Event& event, const Job& by);
     void store_request(fakes::NodeId client, Job& stored, const std::string* before, std::string_view json);
     /// Null: it is none.
-    const cap::JobRequest* read_stored(Job& stored, std::string_view json);
+    std::shared_ptr<const cap::JobRequest> read_stored(Job& stored, std::string_view json);
     bool look_at_submission(const fakes::Event& event, Unanswered::Delivery& delivery);
     void name_worker(Job& job, WorkerNumber worker, EventNumber event);
     void look_whether_out(Job& job, EventNumber event);
@@ -330,7 +329,7 @@ private:
 
     void note_policy_limits(Job& job, const cap::PolicyCheckResponse& response);
     static void note_request_limits(Job& job, const cap::JobRequest* request);
-    void write_limit(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view after);
+    void write_limit(fakes::NodeId client, Job& job, std::string_view field, std::string_view after);
     void write_settings(fakes::NodeId client, const std::string* text_before, std::string_view text);
     void no_limits_owed();
     void follow_file_of_limits(const fakes::Event& event);
@@ -339,7 +338,7 @@ private:
     void on_circuit_call(const fakes::Event& event);
     void change_circuit(fakes::NodeId client, SharedCircuitChanged::Part part, const SharedCircuit& after,
                         std::optional<fakes::redis::Removal> removed = {});
-    void on_reply(const fakes::Event& event, Time now);
+    void on_reply(const fakes::Event& event, Job* about, StateReads::CallKind kind, Time now);
     void on_fault(const fakes::Event& event, Time now);
     void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
     void on_page();
@@ -404,10 +403,10 @@ private:
     [[nodiscard]] bool is_written_by_scheduler(fakes::NodeId client) const;
     RecordChange& change_of(const Job& job);
     void note_changes();
-    void record_field(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+    void record_field(fakes::NodeId client, Job& job, std::string_view field, const std::string* before,
                       std::string_view after);
     void note_topic_of(RecordSources& sources, std::string_view topic);
-    void record_request(Job& stored, const cap::JobRequest* request);
+    void record_request(Job& stored, const std::shared_ptr<const cap::JobRequest>& request);
     void record_text(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after);
     void record_letter(fakes::NodeId client, Job& about, const std::string* before, std::string_view after);
     void record_entry(fakes::NodeId client, std::string_view key, std::string_view value);
@@ -415,7 +414,7 @@ private:
     void record_removal(std::string_view key, fakes::redis::Removal why);
     void restore_records(const fakes::redis::Keyspace& now);
     void note_report(const fakes::Event& event);
-    void note_decision(const fakes::Event& event, Job& job);
+    static void note_decision(const cap::PolicyCheckResponse& answer, Job& job);
     void note_output_call(const fakes::Event& event, Job& job, const cap_output::OutputCheckRequest* question);
     EventNumber acquired_by_asker(Job& job, fakes::NodeId replica);
     void note_letter_sent(const fakes::Event& event);
@@ -429,11 +428,11 @@ private:
     Job& letter_of_message(const fakes::Event& event);
     void on_output_question(const fakes::Event& event);
     void on_policy(const fakes::Event& event, Time now);
+    void on_policy_asked(const fakes::Event& event, Job& job);
     void on_result(const fakes::Event& event, Time now);
     void on_settled(const fakes::Event& event, Job& job);
     void on_node_down(fakes::NodeId node);
     void note_broken_connection(const fakes::Event& event, Time now);
-    [[nodiscard]] StateReads::CallKind kind_of(const fakes::Event& call);
     [[nodiscard]] static Choosing* choosing(Job& job, fakes::NodeId replica);
     void may_choose(const fakes::Event& event, Job& job, Since since);
     void choose_no_more(Job& job, fakes::NodeId replica, Since lost, bool knows);
@@ -441,12 +440,12 @@ private:
     void choose(fakes::NodeId replica, Job& job, std::string_view worker);
     void take_choice_back(fakes::NodeId replica, Job& job, std::string_view worker);
     void note_not_sent(fakes::NodeId replica, Job& job, std::string_view cause);
-    void follow_choice(const fakes::Event& call, Job& job);
+    void follow_choice(const fakes::Event& call, Job& job, StateReads::CallKind kind);
     void follow_traffic(const fakes::Event& event, Job& job, WorkerNumber worker);
     void note_refused(fakes::NodeId replica, Job& job, WorkerNumber worker);
     [[nodiscard]] const Replica& at(fakes::NodeId node) const;
     Replica& replica(fakes::NodeId node);
-    Liveness& liveness_of(fakes::NodeId replica, std::string_view worker);
+    Liveness& liveness_of(fakes::NodeId replica, WorkerNumber worker);
 
     template <class Happened>
     Happened& note(Happened fact, fakes::NodeId node, const Job* job, EventNumber event) {
@@ -475,10 +474,9 @@ private:
     const Job* moved_ = nullptr;                 // whose state the present command has changed last
     std::span<const std::string_view> command_;  // that is being executed; empty: none, or nobody can tell
 
-    NameNumbers job_names_, worker_names_, call_names_, label_names_, input_names_;
-    std::deque<Job> jobs_;  // by number - 1
-    std::string last_hash_key_;
-    Job* last_hash_job_ = nullptr;
+    NameNumbers job_names_, worker_names_, label_names_, input_names_;
+    std::deque<Job> jobs_;       // by number - 1
+    Job* last_named_ = nullptr;  // a script writes much of one job
     std::vector<Job*> jobs_by_event_number_;
     std::map<std::string, Tenant, std::less<>> tenants_;
     std::vector<Replica> replicas_;  // by node

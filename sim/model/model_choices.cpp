@@ -105,15 +105,14 @@ void Model::note_not_sent(fakes::NodeId node, Job& job, std::string_view cause) 
     fact.was_refused = known->refused != 0;
 }
 
-/// A call of Redis about the job, or a question to policy.
-void Model::follow_choice(const Event& call, Job& job) {
+/// A call of Redis about the job, which has a kind, or a question to policy.
+void Model::follow_choice(const Event& call, Job& job, StateReads::CallKind kind) {
     if (!is_scheduler(call.node)) return;
     Choosing* known = choosing(job, call.node);
     if (call.when == When::before && known != nullptr) known->called = clock_.present();
     if (call.when == When::before || call.kind != EventKind::redis) return;
     const bool is_answered = call.when == When::answered;
     if (ReplicaTraffic& traffic = replica(call.node).traffic; traffic.has_uncounted()) {
-        const StateReads::CallKind kind = kind_of(call);
         if (is_answered)
             traffic.answered(&job, kind, call.outcome == EventOutcome::applied, clock_.told_at());
         else

@@ -142,85 +142,79 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     if (const auto of = tenant_key(key); of && of->part == TenantPart::turns)
         return write_turns(of->tenant, field, after);
     if (!key.starts_with(kJobHashPrefix)) return;
-    record_field(client, key, field, before, after);
-    if (delayed_ != nullptr && delayed_ == &job_of_hash_key(key)) delayed_ = nullptr;
-    write_limit(client, key, field, after);
+    Job& job = this->job(key.substr(kJobHashPrefix.size()));
+    record_field(client, job, field, before, after);
+    if (delayed_ == &job) delayed_ = nullptr;
+    write_limit(client, job, field, after);
     if (field == "ls_waits_since" || field == "ls_waits_limit" || field == "ls_next_attempt_at")
-        write_wait(job_of_hash_key(key), field, before, after);
+        write_wait(job, field, before, after);
     if (field == "state") {
-        enter(client, job_of_hash_key(key), after);
-        note_try(client, job_of_hash_key(key), field, before, after);
+        enter(client, job, after);
+        note_try(client, job, field, before, after);
     } else if (field == "ls_next_attempt_at") {
-        ++job_of_hash_key(key).occasions;
-        note_try(client, job_of_hash_key(key), field, before, after);
+        ++job.occasions;
+        note_try(client, job, field, before, after);
     } else if (field == "ls_last_cause") {
-        if (!after.empty()) note_not_sent(client, job_of_hash_key(key), after);
+        if (!after.empty()) note_not_sent(client, job, after);
     } else if (field == "ls_handed") {
-        if (is_scheduler(client)) job_of_hash_key(key).kept_free = worker_names_.number_of(after);
+        if (is_scheduler(client)) job.kept_free = worker_names_.number_of(after);
     } else if (field == "ls_worker") {
-        Job& job = job_of_hash_key(key);
         name_worker(job, worker_names_.number_of(after), upcoming());
         choose(client, job, after);
         const auto known = std::ranges::find_if(
             job.commits, [client](const Commit& one) { return one.replica == client && !one.is_answered; });
         if (known == job.commits.end()) job.commits.push_back({.replica = client});
     } else if (field == "tenant") {
-        Job& job = job_of_hash_key(key);
         recount(job, [&] { job.tenant = &tenant(after.empty() ? "default" : after); });
         name_tenant(client, job, TenantNamed::Where::record, after);
     } else if (field == "topic") {
-        Job& job = job_of_hash_key(key);
         job.topic = label_names_.name_of(label_names_.number_of(after));
         if (wire::is_approval_gate(after)) job.is_gate = true;
     } else if (field == "ls_scan_pending") {
-        Job& job = job_of_hash_key(key);
         job.scans.scan.begin(scheduler_or_none(client), job.causes.request_stored, clock_.told_at());
     } else if (field == "updated_at") {
-        date(client, job_of_hash_key(key), after);
+        date(client, job, after);
     } else if (field == "deadline_unix") {
-        job_of_hash_key(key).listings.deadline_granted = is_scheduler(client);
+        job.listings.deadline_granted = is_scheduler(client);
     } else if (field == "ls_retryable") {
-        job_of_hash_key(key).bad_end.may_be_retried = true;
+        job.bad_end.may_be_retried = true;
     } else if (field == "ls_in_hand") {
-        job_of_hash_key(key).handling.mark(after);
+        job.handling.mark(after);
     } else if (field == "ls_workflow") {
-        if (!after.empty()) job_of_hash_key(key).workflow = label_names_.name_of(label_names_.number_of(after));
+        if (!after.empty()) job.workflow = label_names_.name_of(label_names_.number_of(after));
     } else if (field == "attempts") {
-        set_waits_for_slot(job_of_hash_key(key), false);
-        if (before == nullptr ? after != "0" : *before != after) count_try(client, job_of_hash_key(key));
-        note_try(client, job_of_hash_key(key), field, before, after);
+        set_waits_for_slot(job, false);
+        if (before == nullptr ? after != "0" : *before != after) count_try(client, job);
+        note_try(client, job, field, before, after);
     } else if (field == "safety_decision") {
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
-        if (after == "UNAVAILABLE") recount(job_of_hash_key(key), [&] { job_of_hash_key(key).tenant_limit = 0; });
-        if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job_of_hash_key(key).human.asked_anew();
+        if (after == "UNAVAILABLE") recount(job, [&] { job.tenant_limit = 0; });
+        if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job.human.asked_anew();
     } else if (field == "safety_reason") {
-        Job& job = job_of_hash_key(key);
         const auto& waiting = job.human.waiting();
         if (after == "approval granted" && is_scheduler(client) && waiting && waiting->request_lost)
             note(ApprovalCounted{}, client, &job, clock_.present()).waiting = *waiting;
     } else if (field == "safety_constraints") {
         // An approval carries over what policy said when it asked.
-        PolicyMarks& marks = job_of_hash_key(key).marks;
+        PolicyMarks& marks = job.marks;
         if (marks.any())
             if (const auto constraints = wire::from_json<cap::PolicyConstraints>(after)) marks.told(*constraints);
     } else if (field == "output_safety") {
-        job_of_hash_key(key).output.recorded = {
-            client, {upcoming(), clock_.told_at()}, read_output_record(std::string(after))};
+        job.output.recorded = {client, {upcoming(), clock_.told_at()}, read_output_record(std::string(after))};
     } else if (field == "approval_job_hash") {
-        if (client == Topology::kOperator) job_of_hash_key(key).human.recorded(clock_.present());
+        if (client == Topology::kOperator) job.human.recorded(clock_.present());
     } else if (field == "ls_input_unread") {
-        if (after == "1") job_of_hash_key(key).input_unread = true;
+        if (after == "1") job.input_unread = true;
     } else if (field == "ls_input_misses") {
-        note(InputMissed{}, client, &job_of_hash_key(key), clock_.present()).misses = whole_number(after);
+        note(InputMissed{}, client, &job, clock_.present()).misses = whole_number(after);
     } else if (field == "ls_result_first") {
         const auto sequence = static_cast<WorkerResults::Sequence>(whole_number(after));  // '<sequence> <micros>'
-        job_of_hash_key(key).results.noted(sequence, {upcoming(), clock_.told_at()});
+        job.results.noted(sequence, {upcoming(), clock_.told_at()});
     } else {
         const auto* const name = std::ranges::find(kRecordFieldNames, field);
         if (name == std::end(kRecordFieldNames)) return;
-        if (field == "failure_reason")
-            job_of_hash_key(key).stays.unheard = after.find(kUnheard) != std::string_view::npos;
-        write_record(client, job_of_hash_key(key), static_cast<RecordField>(name - kRecordFieldNames), before, after);
+        if (field == "failure_reason") job.stays.unheard = after.find(kUnheard) != std::string_view::npos;
+        write_record(client, job, static_cast<RecordField>(name - kRecordFieldNames), before, after);
     }
     flush_unless_in_command();
 }
@@ -228,20 +222,21 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
 void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view before) {
     if (const auto of = tenant_key(key); of && of->part == TenantPart::turns) return unwrite_turns(of->tenant, field);
     if (!key.starts_with(kJobHashPrefix)) return;
-    if (field == "ls_waits_since") job_of_hash_key(key).slot.since = 0;
-    if (field == "ls_waits_limit") job_of_hash_key(key).slot.limit.reset();
-    if (field == "ls_next_attempt_at") job_of_hash_key(key).slot.has_delay = false;
+    Job& job = this->job(key.substr(kJobHashPrefix.size()));
+    if (field == "ls_waits_since") job.slot.since = 0;
+    if (field == "ls_waits_limit") job.slot.limit.reset();
+    if (field == "ls_next_attempt_at") job.slot.has_delay = false;
     if (field == "ls_worker") {
-        name_worker(job_of_hash_key(key), 0, upcoming());
-        take_choice_back(client, job_of_hash_key(key), before);
+        name_worker(job, 0, upcoming());
+        take_choice_back(client, job, before);
     }
-    if (field == "ls_handed") served_ = &job_of_hash_key(key);
-    if (field == "ls_in_hand") job_of_hash_key(key).handling.mark({});
-    if (field == "ls_next_attempt_at") job_of_hash_key(key).tries.next = {};
-    if (field == "ls_input_unread") job_of_hash_key(key).input_unread = false;
+    if (field == "ls_handed") served_ = &job;
+    if (field == "ls_in_hand") job.handling.mark({});
+    if (field == "ls_next_attempt_at") job.tries.next = {};
+    if (field == "ls_input_unread") job.input_unread = false;
     if (field == "ls_scan_pending" && is_written_by_scheduler(client)) {
-        change_of(job_of_hash_key(key)).ends_scan = true;
-        end_scan(client, job_of_hash_key(key));
+        change_of(job).ends_scan = true;
+        end_scan(client, job);
     }
 }
 

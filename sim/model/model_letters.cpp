@@ -77,8 +77,8 @@ void Model::restore_letters(const fakes::redis::Keyspace& now) {
         }
         if (is_letter_index(key))
             for (const std::string_view listed : jobs_listed(value)) job(listed).letter.may_be_listed = true;
-        if (job_of_hash(key) && hash_field(now, key, "ls_retryable"))
-            job_of_hash_key(key).bad_end.may_be_retried = true;
+        if (const auto name = job_of_hash(key); name && hash_field(now, key, "ls_retryable"))
+            job(*name).bad_end.may_be_retried = true;
     }
     for (Job& job : jobs_) {
         BadEnd& end = job.bad_end;

@@ -46,11 +46,8 @@ void Model::note_request_limits(Job& job, const cap::JobRequest* request) {
 }
 
 /// A field of the hash of a job.
-void Model::write_limit(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view after) {
-    if (field != "deadline_unix" && field != "ls_dispatches" && field != "safety_decision" && field != "safety_reason")
-        return;
+void Model::write_limit(fakes::NodeId client, Job& job, std::string_view field, std::string_view after) {
     const bool by_scheduler = is_scheduler(client);
-    Job& job = job_of_hash_key(key);
     if (field == "deadline_unix") {
         const std::int64_t before = std::exchange(job.limits.deadline, whole_number(after));
         job.limits.deadline_by_others |= !by_scheduler;

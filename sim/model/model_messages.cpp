@@ -38,42 +38,42 @@ void Model::on_circuit_call(const Event& event) {
 }
 
 void Model::on_redis(const Event& event, Time now) {
+    Job* const about = event.job.empty() ? nullptr : &job_of(event);
+    const StateReads::CallKind kind = about == nullptr ? 0 : StateReads::kind_of(event);
     if (event.key == kSharedFailures) on_circuit_call(event);
     if (TickLock* lock = tick_locks_.find(event.key)) on_tick_call(*lock, event, now);
-    if (!event.job.empty() && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
+    if (about != nullptr && event.key.starts_with(kJobHashPrefix)) follow_record_call(event, now);
     if (event.key == kWorkerSnapshot) on_snapshot_call(event, now);
     if (result_readers_.any()) on_result_list(event);
     lock_grants_.called(event, {clock_.present(), now});
-    if (!event.job.empty()) {
-        call_times_.on_call(event, job_of(event).number, kind_of(event), now, weather_);
-        follow_choice(event, job_of(event));
+    if (about != nullptr) {
+        call_times_.on_call(event, about->number, kind, now, weather_);
+        follow_choice(event, *about, kind);
     }
-    if (event.when == When::applied && !event.job.empty() && delayed_ != nullptr) {
-        note(Delayed{}, event.node, delayed_, clock_.present());
-        set_waits_for_slot(*delayed_, !is_active(delayed_->state()));
-        delayed_ = nullptr;
+    if (event.when == When::applied && about != nullptr) {
+        if (Job* delayed = std::exchange(delayed_, nullptr)) {
+            note(Delayed{}, event.node, delayed, clock_.present());
+            set_waits_for_slot(*delayed, !is_active(delayed->state()));
+        }
+        if (is_scheduler(event.node)) about->submission.looked_at = clock_.present();
     }
-    if (event.when == When::applied && !event.job.empty() && is_scheduler(event.node))
-        job_of(event).submission.looked_at = clock_.present();
     if (event.when == When::answered) {
         follow_reach(event, now);
-        return on_reply(event, now);
+        return on_reply(event, about, kind, now);
     }
     if (event.when == When::applied) note_run_change(event.node, run_turns_.replied(event, clock_.present()));
-    if (event.job.empty() || !is_job_lock(event.key)) return;
-    const StateReads::CallKind kind = kind_of(event);
-    Job& job = job_of(event);
-    if (event.when != When::before) return job.reads.executed(event.node, kind);
-    job.reads.asked_for_lock(event.node, kind);
-    const Time before = std::exchange(job.tried, now);
-    if (is_waiting(job.state())) note(WaitingJobTried{}, event.node, &job, clock_.present()).before = before;
+    if (about == nullptr || !is_job_lock(event.key)) return;
+    if (event.when != When::before) return about->reads.executed(event.node, kind);
+    about->reads.asked_for_lock(event.node, kind);
+    const Time before = std::exchange(about->tried, now);
+    if (is_waiting(about->state())) note(WaitingJobTried{}, event.node, about, clock_.present()).before = before;
 }
 
-void Model::on_reply(const Event& event, Time now) {
+void Model::on_reply(const Event& event, Job* about, StateReads::CallKind kind, Time now) {
     const bool applied = event.outcome == EventOutcome::applied;
     if (event.command == "GETRANGE") on_input_read(event);
-    if (event.job.empty()) return;
-    Job& job = job_of(event);
+    if (about == nullptr) return;
+    Job& job = *about;
     if (applied) {
         const auto commit = std::ranges::find_if(
             job.commits, [&](const Commit& one) { return one.replica == event.node && !one.is_answered; });
@@ -88,17 +88,12 @@ void Model::on_reply(const Event& event, Time now) {
     if (!for_lock && !is_plain_state_read(event)) return;
     const bool is_error = event.payload.starts_with('-');
     if (for_lock && applied && !is_error) job.results.lock_answered(event.node, clock_.present());
-    const StateReads::CallKind kind = kind_of(event);
     // A server that does not know the script yet is sent it, and asked again.
     if (event.payload.starts_with("-NOSCRIPT")) {
         job.reads.to_be_repeated(event.node, kind);
     } else if (job.reads.answered(event.node, {kind, event.outcome, is_error, for_lock}, clock_.present())) {
         note(StateUnread{}, event.node, &job, clock_.present());
     }
-}
-
-StateReads::CallKind Model::kind_of(const Event& call) {
-    return StateReads::CallKind{call_names_.number_of(call.command)} << 32U | call_names_.number_of(call.script);
 }
 
 void Model::on_publish(const Event& event, Time now) {
@@ -136,7 +131,9 @@ void Model::on_publish(const Event& event, Time now) {
     if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
     if (has_request) fact.request = &event.packet->job_request();
     if (const auto& contents = job.request.contents; has_request && !contents.empty()) {
-        const std::size_t sent = digest_of_work(event.packet->job_request());
+        cap::JobRequest request = event.packet->job_request();
+        request.DiscardUnknownFields();
+        const std::size_t sent = digest_of_work(std::move(request));
         fact.is_as_stored = job.request_damaged || std::ranges::find(contents, sent) != contents.end();
     }
     const auto commit = std::ranges::find_if(
@@ -169,39 +166,41 @@ void Model::on_policy(const Event& event, Time now) {
     policy_calls_.on_event(event, job.number, now);
     job.limits.asked = true;
     follow_question(event, job);
-    if (event.when == When::before) {
-        follow_choice(event, job);
-        const auto question = std::make_shared<cap::PolicyCheckRequest>();
-        if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
-        if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(*question));
-        job.policy.asked(event.node, *question, clock_.present());
-        PolicyAsked& fact = note(PolicyAsked{}, event.node, &job, clock_.present());
-        if (!question->labels().contains("saga_compensation")) fact.acquired = acquired_by_asker(job, event.node);
-        fact.question = question;
-    } else if (event.when == When::answered) {
-        note_decision(event, job);
-        note(PolicyAnswered{}, event.node, &job, clock_.present()).is_answer = event.outcome == EventOutcome::applied;
-        job.policy.answered(event, {clock_.present(), now});
+    if (event.when == When::before) return on_policy_asked(event, job);
+    cap::PolicyCheckResponse response;
+    const bool is_read = response.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()));
+    const PolicySays said = said_by(event, is_read ? &response : nullptr);
+    const bool is_answer = event.outcome == EventOutcome::applied;
+    if (event.when == When::answered) {
+        if (is_answer && is_read) note_decision(response, job);
+        note(PolicyAnswered{}, event.node, &job, clock_.present()).is_answer = is_answer;
+        job.policy.answered(event, said == PolicySays::allow, {clock_.present(), now});
         may_choose(event, job, {clock_.present(), now});
-        if (event.outcome == EventOutcome::applied) return;
+        if (is_answer) return;
         ++job.causes.policy_unanswered;
         job.limits.answered({});
-    } else {
-        if (event.outcome == EventOutcome::applied) {
-            const bool wants_human = asks_for_human(event);
-            job.causes.policy_wants_human |= wants_human;
-            const bool lets_through =
-                event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS" || event.to == "THROTTLE";
-            job.causes.policy_refused |= !wants_human && !lets_through;
-        }
-        job.human.policy_answered(event, clock_.present());
-        cap::PolicyCheckResponse answer;
-        if (!answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
-        recount(job, [&] { job.tenant_limit = answer.constraints().budgets().max_concurrent_jobs(); });
-        job.tenant->has_limit |= job.tenant_limit > 0;
-        note_policy_limits(job, answer);
-        if (job.marks.any()) job.marks.told(answer.constraints());
+        return;
     }
+    const bool lets_through = event.to == "ALLOW" || event.to == "ALLOW_WITH_CONSTRAINTS" || event.to == "THROTTLE";
+    job.causes.policy_wants_human |= is_answer && said == PolicySays::ask_human;
+    job.causes.policy_refused |= is_answer && said != PolicySays::ask_human && !lets_through;
+    job.human.policy_answered(said, clock_.present());
+    if (!is_read) return;
+    recount(job, [&] { job.tenant_limit = response.constraints().budgets().max_concurrent_jobs(); });
+    job.tenant->has_limit |= job.tenant_limit > 0;
+    note_policy_limits(job, response);
+    if (job.marks.any()) job.marks.told(response.constraints());
+}
+
+void Model::on_policy_asked(const Event& event, Job& job) {
+    follow_choice(event, job, {});
+    const auto question = std::make_shared<cap::PolicyCheckRequest>();
+    if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+    if (job.marks.any()) note_marks(event, job, job.marks.foreign_of(*question));
+    job.policy.asked(event.node, *question, clock_.present());
+    PolicyAsked& fact = note(PolicyAsked{}, event.node, &job, clock_.present());
+    if (!question->labels().contains("saga_compensation")) fact.acquired = acquired_by_asker(job, event.node);
+    fact.question = question;
 }
 
 /// A replica that was frozen has several handlers at one job: one whose lock has run out may ask later than the next one takes the

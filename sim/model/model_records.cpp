@@ -33,11 +33,6 @@ constexpr std::array<std::string_view, 7> kInMicros{
     "job:index:",        kRecent, "worker:jobs:", kTenantSlots, "lockstep:tenant:woken:", "lockstep:dead_letter:outbox",
     "lockstep:saga:owed"};
 
-template <class Message>
-bool read_bytes(std::string_view bytes, Message& message) {
-    return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
 }  // namespace
 
 bool Model::is_written_by_scheduler(fakes::NodeId client) const {
@@ -47,8 +42,11 @@ bool Model::is_written_by_scheduler(fakes::NodeId client) const {
 RecordChange& Model::change_of(const Job& job) {
     const auto known = std::ranges::find(changes_, &job, &RecordChange::job);
     if (known != changes_.end()) return *known;
-    changes_.emplace_back().job = &job;
-    return changes_.back();
+    constexpr std::size_t kFieldsExpected = 16;
+    RecordChange& change = changes_.emplace_back();
+    change.job = &job;
+    change.fields.reserve(kFieldsExpected);
+    return change;
 }
 
 /// REQUIRES: the command is over.
@@ -61,9 +59,9 @@ void Model::note_changes() {
     }
 }
 
-void Model::record_field(fakes::NodeId client, std::string_view key, std::string_view field, const std::string* before,
+void Model::record_field(fakes::NodeId client, Job& job, std::string_view field, const std::string* before,
                          std::string_view after) {
-    RecordSources& sources = job_of_hash_key(key).sources;
+    RecordSources& sources = job.sources;
     if (field == "state" && before == nullptr) sources.letter.reset();
     if (field == "topic") note_topic_of(sources, after);
     if (field == "trace_id") sources.trace = after;
@@ -71,11 +69,11 @@ void Model::record_field(fakes::NodeId client, std::string_view key, std::string
     if (field == "attempts") sources.attempts = whole_number(after);
     if (field == "ls_dispatches") sources.dispatches = whole_number(after);
     if (!is_written_by_scheduler(client)) return;
-    RecordChange& change = change_of(job_of_hash_key(key));
+    RecordChange& change = change_of(job);
     if (field == "state" && !change.from) change.from = before == nullptr ? State::absent : state_of(*before);
     if (field == "output_safety" && before != nullptr) change.verdict_before = *before;
     if (field == "attempts" && !change.attempts_before) change.attempts_before = attempts;
-    change.fields.emplace_back(label_names_.name_of(label_names_.number_of(field)), after);
+    change.fields.emplace_back(field, after);
 }
 
 /// REQUIRES: the mark of its scan is removed, or its output is withheld.
@@ -91,12 +89,12 @@ void Model::note_topic_of(RecordSources& sources, std::string_view topic) {
     if (std::ranges::count(sources.topics, name) == 0) sources.topics.push_back(name);
 }
 
-void Model::record_request(Job& stored, const cap::JobRequest* request) {
+void Model::record_request(Job& stored, const std::shared_ptr<const cap::JobRequest>& request) {
     RecordSources& sources = stored.sources;
     sources.request_unread |= request == nullptr;
     if (request == nullptr) return;
     note_topic_of(sources, request->topic());
-    RecordSources::keep(sources.approval_hashes, approval_hash(*request, stored.name));
+    RecordSources::keep(sources.requests, request);
     const std::string& key = request->meta().idempotency_key();
     sources.idempotency_key =
         key.empty() ? std::string{} : fmt::format("{}{}:{}", kIdempotencyPrefix, tenant_named_by(*request), key);
@@ -207,9 +205,7 @@ void Model::note_report(const Event& event) {
     RecordSources::keep(job(result.job_id()).sources.reports, std::move(report));
 }
 
-void Model::note_decision(const Event& event, Job& job) {
-    cap::PolicyCheckResponse answer;
-    if (event.outcome != EventOutcome::applied || !read_bytes(event.payload, answer)) return;
+void Model::note_decision(const cap::PolicyCheckResponse& answer, Job& job) {
     RecordSources::keep(job.sources.decisions, {decision_of(answer), answer.reason(), answer.rule_id(),
                                                 answer.policy_snapshot(), answer.approval_ref()});
 }
@@ -221,8 +217,8 @@ void Model::note_output_call(const Event& event, Job& job, const cap_output::Out
         shown_.insert_or_assign(key, Shown{content, question->output_size_bytes() > std::ssize(content)});
     }
     cap_output::OutputCheckResponse answer;
-    if (event.when != When::answered || event.outcome != EventOutcome::applied || !read_bytes(event.payload, answer))
-        return;
+    const bool is_answer = event.when == When::answered && event.outcome == EventOutcome::applied;
+    if (!is_answer || !answer.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
     RecordSources& sources = job.sources;
     const bool redacts = answer.decision() == cap_output::OUTPUT_DECISION_REDACT;
     const bool withholds = answer.decision() == cap_output::OUTPUT_DECISION_QUARANTINE;

@@ -55,22 +55,22 @@ void Model::store_request(fakes::NodeId client, Job& stored, const std::string* 
     stored.request.stored_by = client;
     const bool marked =
         json.find("safety_bypass") != std::string_view::npos || json.find("CORDUM_") != std::string_view::npos;
-    const cap::JobRequest* request = read_stored(stored, json);
+    const std::shared_ptr<const cap::JobRequest> request = read_stored(stored, json);
     record_request(stored, request);
     // A replica that handles the job goes by what was stored when it acquired it.
     if (!is_scheduler(client) && before != nullptr && *before != json && stored.limits.lock_until_ms != 0)
         stored.limits.is_unsure = true;
-    note_request_limits(stored, request);
+    note_request_limits(stored, request.get());
     if (request == nullptr) fact.tenant_before = {};
     note(fact, client, &stored, clock_.present());
     if (request != nullptr && marked) stored.marks.submitted(*request, upcoming());
     flush_unless_in_command();
 }
 
-const cap::JobRequest* Model::read_stored(Job& stored, std::string_view json) {
+std::shared_ptr<const cap::JobRequest> Model::read_stored(Job& stored, std::string_view json) {
     constexpr std::size_t kContentsMax = 4;
     StoredRequest& known = stored.request;
-    const cap::JobRequest* request = requests_.read(json);
+    std::shared_ptr<const cap::JobRequest> request = requests_.read(json);
     known.is_invalid = request == nullptr || !flaw_of(*request).empty();
     if (request == nullptr) return nullptr;
     const std::string_view tenant = label_names_.name_of(label_names_.number_of(tenant_named_by(*request)));
@@ -92,7 +92,7 @@ const cap::JobRequest* Model::read_stored(Job& stored, std::string_view json) {
     const std::size_t text = std::hash<std::string_view>{}(json);
     std::erase_if(known.versions, [text](const auto& one) { return one.text == text; });
     if (known.versions.size() == kContentsMax) known.versions.erase(known.versions.begin());
-    known.versions.push_back({text, std::make_shared<const cap::JobRequest>(*request)});
+    known.versions.push_back({text, request});
     const std::size_t content = digest_of_work(*request);
     std::erase(known.contents, content);
     if (known.contents.size() == kContentsMax) known.contents.erase(known.contents.begin());

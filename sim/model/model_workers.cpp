@@ -19,7 +19,7 @@ void Model::on_sign_of_life(const Event& event, Time now) {
     if (event.packet->has_handshake()) {
         const cap::Handshake& handshake = event.packet->handshake();
         if (handshake.role() != cap::COMPONENT_ROLE_WORKER) return;
-        Liveness& known = liveness_of(event.node, handshake.component_id());
+        Liveness& known = liveness_of(event.node, worker_names_.number_of(handshake.component_id()));
         known.heard = since;
         known.reports.on_handshake(since, liveness_times_);
     } else if (event.packet->has_heartbeat()) {
@@ -28,13 +28,14 @@ void Model::on_sign_of_life(const Event& event, Time now) {
             note(HeartbeatOutOfBounds{}, event.node, nullptr, clock_.present());
             return;
         }
-        Liveness& known = liveness_of(event.node, heartbeat.worker_id());
+        const WorkerNumber worker = worker_names_.number_of(heartbeat.worker_id());
+        Liveness& known = liveness_of(event.node, worker);
         known.heard = since;
         known.reports.on_heartbeat(heartbeat, since, liveness_times_);
         WorkerRoomChanged& fact = note(WorkerRoomChanged{}, event.node, nullptr, clock_.present());
-        fact.worker = worker_names_.find(heartbeat.worker_id());
+        fact.worker = worker;
         fact.is_heard = true;
-        fact.serves_others = capacity_.heard(fact.worker, heartbeat);
+        fact.serves_others = capacity_.heard(worker, heartbeat);
     }
 }
 
@@ -116,7 +117,7 @@ void Model::on_snapshot_call(const Event& event, Time now) {
     reader.start.reads_snapshot = false;
     const Since since{clock_.present(), now};
     for (const auto& [worker, named] : read_snapshot_reply(event.payload).workers) {
-        Liveness& known = liveness_of(event.node, worker);
+        Liveness& known = liveness_of(event.node, worker_names_.number_of(worker));
         known.named = since;
         known.reports.on_snapshot(named, clocks_jumped_ ? std::nullopt : written, since, liveness_times_);
     }
@@ -153,11 +154,10 @@ Replica& Model::replica(fakes::NodeId node) {
     return replicas_[place];
 }
 
-Liveness& Model::liveness_of(fakes::NodeId node, std::string_view worker) {
+Liveness& Model::liveness_of(fakes::NodeId node, WorkerNumber worker) {
     std::vector<Liveness>& workers = replica(node).now.workers;
-    const WorkerNumber number = worker_names_.number_of(worker);
-    if (number >= workers.size()) workers.resize(number + 1);
-    return workers[number];
+    if (worker >= workers.size()) workers.resize(worker + 1);
+    return workers[worker];
 }
 
 const Liveness* Model::liveness(fakes::NodeId replica, WorkerNumber worker) const {

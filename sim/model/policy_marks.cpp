@@ -49,6 +49,7 @@ private:
 
 void PolicyMarks::submitted(const cap::JobRequest& request, EventNumber event) {
     const auto note = [&](const auto& map, const auto& names) {
+        if (map.empty()) return;
         for (const char* name : names)
             if (const auto written = map.find(name); written != map.end())
                 submitted_.try_emplace({name, written->second}, event);

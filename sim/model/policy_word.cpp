@@ -41,22 +41,14 @@ std::string content_of(const cap::JobRequest& request) {
     return canonical(std::move(question));
 }
 
-bool says_allow(const fakes::Event& answer) { return answer.to == "ALLOW" || answer.to == "ALLOW_WITH_CONSTRAINTS"; }
-
-/// Nothing: it cannot be read.
-std::optional<bool> wants_approval(const fakes::Event& answer) {
-    cap::PolicyCheckResponse response;
-    if (!response.ParseFromArray(answer.payload.data(), static_cast<int>(answer.payload.size()))) return std::nullopt;
-    return response.approval_required();
-}
-
 }  // namespace
 
-bool asks_for_human(const fakes::Event& answer) {
-    return answer.to == "REQUIRE_APPROVAL" || (says_allow(answer) && wants_approval(answer).value_or(false));
+PolicySays said_by(const fakes::Event& answer, const cap::PolicyCheckResponse* response) {
+    if (answer.to == "REQUIRE_APPROVAL") return PolicySays::ask_human;
+    const bool allows = answer.to == "ALLOW" || answer.to == "ALLOW_WITH_CONSTRAINTS";
+    if (!allows || response == nullptr) return PolicySays::no;
+    return response->approval_required() ? PolicySays::ask_human : PolicySays::allow;
 }
-
-bool allows(const fakes::Event& answer) { return says_allow(answer) && !wants_approval(answer).value_or(true); }
 
 PolicyWord::AtReplica& PolicyWord::at(fakes::NodeId node) {
     const auto known = std::ranges::find(replicas_, node, &AtReplica::node);
@@ -110,7 +102,7 @@ void PolicyWord::asked(fakes::NodeId node, cap::PolicyCheckRequest question, Eve
     handling.asked.insert(canonical(std::move(question)));
 }
 
-void PolicyWord::answered(const fakes::Event& answer, Since since) {
+void PolicyWord::answered(const fakes::Event& answer, bool allows, Since since) {
     Handling& handling = at(answer.node).now;
     const bool own = handling.open > 0;
     // Which of them is answered cannot be told: the earlier ones, as long as there are any.
@@ -121,15 +113,14 @@ void PolicyWord::answered(const fakes::Event& answer, Since since) {
     if (answer.outcome != fakes::EventOutcome::applied) return;
     for (AtReplica& other : replicas_)
         if (other.node != answer.node) other.now.overtaken = true;
-    const bool allowed = allows(answer);
     if (!own && handling.shared) {
-        if (allowed) handling.heard_before = since.event;
+        if (allows) handling.heard_before = since.event;
         return;
     }
     handling.answered = true;
     handling.heard = since;
-    handling.last_allows = allowed;
-    handling.any_allows = handling.any_allows || allowed;
+    handling.last_allows = allows;
+    handling.any_allows = handling.any_allows || allows;
 }
 
 void PolicyWord::dispatched(fakes::NodeId node) {

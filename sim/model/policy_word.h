@@ -11,6 +11,7 @@
 //    answers cannot be told apart: then any of them may be the sender's.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,11 +24,14 @@
 
 namespace lockstep::sim {
 
-/// Whether policy asks for a human, be it by allowing a job on that condition (wire.md 8.1, step 4). `answer`: one to a
-/// question about a job.
-[[nodiscard]] bool asks_for_human(const fakes::Event& answer);
-/// Whether it allows the job without one.
-[[nodiscard]] bool allows(const fakes::Event& answer);
+/// What an answer about a job comes to.
+enum class PolicySays : std::uint8_t {
+    no,
+    allow,
+    ask_human,  // be it by allowing the job on that condition (wire.md 8.1, step 4)
+};
+/// `response`: what the answer consists of; null: it cannot be read.
+[[nodiscard]] PolicySays said_by(const fakes::Event& answer, const cap::PolicyCheckResponse* response);
 
 class PolicyWord {
 public:
@@ -36,7 +40,7 @@ public:
     void lock_returned(fakes::NodeId node) { at(node).now.over = true; }
     void asked(fakes::NodeId node, cap::PolicyCheckRequest question, EventNumber event);
     /// `answer` has come back: with an outcome, good or bad.
-    void answered(const fakes::Event& answer, Since since);
+    void answered(const fakes::Event& answer, bool allows, Since since);
     void dispatched(fakes::NodeId node);
     /// The replica found no slot for the job.
     void queued(fakes::NodeId node);

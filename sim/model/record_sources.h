@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,9 +45,9 @@ struct RecordSources {
 
     std::vector<std::string_view> topics;  // of its hash and its stored requests
     bool request_unread = false;           // a stored request could not be read, or was evicted: it may say anything
-    std::vector<std::string> approval_hashes;  // of its stored requests: what an approval is bound to
-    std::string trace;                         // as its hash says
-    std::string idempotency_key;               // the key that its stored request asks for; empty: none
+    std::vector<std::shared_ptr<const cap::JobRequest>> requests;  // that were stored
+    std::string trace;            // as its hash says
+    std::string idempotency_key;  // the key that its stored request asks for; empty: none
     std::vector<Report> reports;
     std::vector<PolicyAnswer> decisions, verdicts;
     std::vector<std::string> redactions;                        // what may replace its output, by the last answers
@@ -67,9 +68,9 @@ struct RecordSources {
 /// What one command of a scheduler writes to the records of one job.
 struct RecordChange {
     const Job* job = nullptr;
-    std::optional<State> from;                                     // the state before, where it writes one
-    std::vector<std::pair<std::string_view, std::string>> fields;  // of the hash
-    std::vector<std::pair<std::string_view, double>> scores;       // by index
+    std::optional<State> from;                                // the state before, where it writes one
+    std::vector<std::pair<std::string, std::string>> fields;  // of the hash
+    std::vector<std::pair<std::string_view, double>> scores;  // by index
     std::vector<std::pair<std::string_view, double>>
         dated;                                    // entries of indexes and of its history, by ms_of or like it
     std::optional<std::string> request;           // stored for the first time

@@ -8,19 +8,14 @@
 
 namespace lockstep::sim {
 
-struct RequestReader::Read {
-    std::string json;
-    decltype(engine::wire::from_json<cap::JobRequest>(std::string_view{})) request;
-};
-
-RequestReader::RequestReader() = default;
-RequestReader::~RequestReader() = default;
-
-const cap::JobRequest* RequestReader::read(std::string_view json) const {
-    std::unique_ptr<Read>& last = last_[std::hash<std::string_view>{}(json) % kKept];
-    if (!last || last->json != json)
-        last = std::make_unique<Read>(Read{std::string(json), engine::wire::from_json<cap::JobRequest>(json)});
-    return last->request ? &*last->request : nullptr;
+std::shared_ptr<const cap::JobRequest> RequestReader::read(std::string_view json) const {
+    Read& last = last_[std::hash<std::string_view>{}(json) % kKept];
+    if (last.json != json) {
+        auto request = std::make_shared<cap::JobRequest>();
+        const bool is_one = engine::wire::parse_json(json, *request).has_value();
+        last = {std::string(json), is_one ? std::move(request) : nullptr};
+    }
+    return last.request;
 }
 
 }  // namespace lockstep::sim

@@ -13,19 +13,17 @@ namespace lockstep::sim {
 
 class RequestReader {
 public:
-    RequestReader();
-    ~RequestReader();
-    RequestReader(const RequestReader&) = delete;
-    RequestReader& operator=(const RequestReader&) = delete;
-
-    /// Null for what is no request. What it points to is valid until the next call.
-    [[nodiscard]] const cap::JobRequest* read(std::string_view json) const;
+    /// Null for what is no request.
+    [[nodiscard]] std::shared_ptr<const cap::JobRequest> read(std::string_view json) const;
 
 private:
-    struct Read;
+    struct Read {
+        std::string json;
+        std::shared_ptr<const cap::JobRequest> request;
+    };
     static constexpr std::size_t kKept = 64;
 
-    mutable std::array<std::unique_ptr<Read>, kKept> last_;  // by a sum of the text
+    mutable std::array<Read, kKept> last_;  // by a sum of the text
 };
 
 }  // namespace lockstep::sim

@@ -13,7 +13,7 @@ TEST(RequestReader, ReadsWhatIsARequestAndParsesItOnce) {
     request.set_topic("job.default");
     const std::string json = engine::wire::to_json(request);
     const RequestReader reader;
-    const cap::JobRequest* read = reader.read(json);
+    const auto read = reader.read(json);
     ASSERT_NE(read, nullptr);
     EXPECT_EQ(read->topic(), "job.default");
     EXPECT_EQ(reader.read(std::string(json)), read);

@@ -71,7 +71,6 @@ std::string tenant_conflict_in(const cap::JobRequest& request) {
 }
 
 std::size_t digest_of_work(cap::JobRequest request) {
-    request.DiscardUnknownFields();
     request.clear_compensation();  // what undoes the job is not sent along to be run
     auto& labels = *request.mutable_labels();
     erase_labels(labels, is_added_on_the_way);

@@ -17,7 +17,7 @@ namespace lockstep::sim {
 /// How it names another tenant than the tenant rule says; empty: it does not.
 [[nodiscard]] std::string tenant_conflict_in(const cap::JobRequest& request);
 
-/// Of what is to be run, without what policy, an approval and the bus write into it.
+/// Of what is to be run, without what policy, an approval and the bus write into it. REQUIRES: no unknown fields.
 [[nodiscard]] std::size_t digest_of_work(cap::JobRequest request);
 
 }  // namespace lockstep::sim

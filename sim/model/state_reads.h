@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "fakes/event.h"
@@ -16,7 +18,11 @@ namespace lockstep::sim {
 
 class StateReads {
 public:
-    using CallKind = std::uint64_t;  // command and script, by number; never 0
+    using CallKind = std::uint64_t;  // a digest of command and script
+    [[nodiscard]] static CallKind kind_of(const fakes::Event& call) {
+        constexpr std::hash<std::string_view> kDigest;
+        return kDigest(call.command) * 31 + kDigest(call.script);
+    }
 
     void asked_for_lock(fakes::NodeId node, CallKind kind) { at(node).in_flight.push_back(kind); }
     void executed(fakes::NodeId node, CallKind kind);

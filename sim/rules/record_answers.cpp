@@ -53,8 +53,9 @@ void decision_is_true(const JobWritten& written, const Model&, Verdict& verdict)
     verdict.exercised();
     list_agrees(written, verdict);
     const std::string_view bound_to = change.field("safety_job_hash");
-    const bool any_request = bound_to.empty() || sources.request_unread || sources.approval_hashes.empty();
-    verdict.require(any_request || std::ranges::count(sources.approval_hashes, bound_to) > 0, 0,
+    const bool any_request = bound_to.empty() || sources.request_unread || sources.requests.empty();
+    const auto has_that = [&](const auto& request) { return approval_hash(*request, change.job->name) == bound_to; };
+    verdict.require(any_request || std::ranges::any_of(sources.requests, has_that), 0,
                     "its approval is bound to the hash {}, and none of its stored requests has that", bound_to);
     const std::string_view decision = change.field("safety_decision");
     const bool answered = std::ranges::any_of(sources.decisions, [&](const PolicyAnswer& answer) {

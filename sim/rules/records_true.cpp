@@ -62,7 +62,7 @@ void request_is_kept(const JobWritten& written, const Model& model, Verdict& ver
                     "{} is recorded for it, and its request asks for '{}'", change.idempotency_key,
                     sources.idempotency_key);
     if (!change.request) return;
-    const cap::JobRequest* request = model.requests().read(*change.request);
+    const auto request = model.requests().read(*change.request);
     verdict.require(request != nullptr, 0, "its stored request cannot be read: {}", *change.request);
     if (request == nullptr) return;
     verdict.exercised();

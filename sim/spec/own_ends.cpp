@@ -64,7 +64,7 @@ struct Failure {
         const auto* entry = redis.find(fmt::format("{}{}", kRequestPrefix, job.name));
         if (entry == nullptr) return true;
         const auto* text = std::get_if<std::string>(&entry->value);
-        const auto* request = text == nullptr ? nullptr : model.requests().read(*text);
+        const auto request = text == nullptr ? nullptr : model.requests().read(*text);
         if (request == nullptr) return false;
         // Whose data it points to is for valid_requests.
         const std::string_view key = engine::wire::key_of_pointer(request->context_ptr());
