@@ -46,7 +46,7 @@ struct RecordSources {
     std::vector<std::string_view> topics;  // of its hash and its stored requests
     bool request_unread = false;           // a stored request could not be read, or was evicted: it may say anything
     std::vector<std::shared_ptr<const cap::JobRequest>> requests;  // that were stored
-    std::string trace;            // as its hash says
+    std::string trace;                                             // as its hash says
     std::string idempotency_key;  // the key that its stored request asks for; empty: none
     std::vector<Report> reports;
     std::vector<PolicyAnswer> decisions, verdicts;
