@@ -117,6 +117,9 @@ if(LOCKSTEP_TESTS)
   add_test(NAME references_lead_somewhere COMMAND ${CMAKE_COMMAND} -DROOT=${CMAKE_SOURCE_DIR}
            -P ${CMAKE_SOURCE_DIR}/.cmake/references.cmake)
   lockstep_test_properties(references_lead_somewhere LABELS tree TIMEOUT 60)
+  add_test(NAME references_that_lead_nowhere_are_caught COMMAND ${CMAKE_COMMAND}
+           -DSCRATCH=${CMAKE_BINARY_DIR}/planted_references -P ${CMAKE_SOURCE_DIR}/.cmake/references.cmake)
+  lockstep_test_properties(references_that_lead_nowhere_are_caught LABELS tree TIMEOUT 60)
 
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_Interpreter_FOUND)

@@ -54,6 +54,7 @@ void add_violation(pugi::xml_node test, const RunRecord& record, const Violation
                                    violation.detail);
     if (!violation.node.empty()) text += fmt::format("node: {}\n", violation.node);
     if (!violation.job.empty()) text += fmt::format("job: {}\n", violation.job);
+    if (!violation.paragraph.empty()) text += fmt::format("documented: {}\n", violation.paragraph);
     for (const std::string& line : violation.story) text += line + "\n";
     add_problem(test, "failure", violation.invariant, violation.detail, text + replay_line(record));
 }

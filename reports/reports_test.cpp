@@ -20,6 +20,7 @@ namespace lockstep::reports {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 RunReport sample() {
@@ -41,6 +42,7 @@ RunReport sample() {
     bad.passed = false;
     bad.violations = {
         {"no_lost_job", 1500, "scheduler-0", "j<1>", "a job \x01 is lost & gone \xff", {"first", "then"}}};
+    bad.violations.front().paragraph = "engine/store/redis-schema.md 4";
     bad.expectations = {{"SUCCEEDED >= 4", "3", false}, {"PENDING 0", "0", true}};
     bad.replay = "lockstep run scenarios/a.json --seed 2";
     RunRecord broken = good;
@@ -69,7 +71,7 @@ public:
 TEST(ResultJson, HasExactlyTheDocumentedFields) {
     const auto document = nlohmann::json::parse(result_json(sample()));
     EXPECT_EQ(document["version"], 1);
-    EXPECT_EQ(document["schema_version"], "1.1");
+    EXPECT_EQ(document["schema_version"], "1.2");
     EXPECT_EQ(document["passed"], 1);
     EXPECT_EQ(document["failed"], 2);
     const auto& result = document["results"][0];
@@ -84,6 +86,7 @@ TEST(ResultJson, HasExactlyTheDocumentedFields) {
     const auto& violation = document["results"][1]["violations"][0];
     EXPECT_EQ(violation["at_ms"], 1500);
     EXPECT_EQ(violation["job"], "j<1>");
+    EXPECT_EQ(violation["paragraph"], "engine/store/redis-schema.md 4");
     EXPECT_EQ(document["results"][1]["expectations"][0]["held"], false);
 }
 
@@ -99,7 +102,8 @@ TEST(JUnit, CountsFailuresErrorsAndTimePerSuite) {
     EXPECT_STREQ(failed.child("failure").attribute("type").value(), "no_lost_job");
     EXPECT_STREQ(failed.child("failure").attribute("message").value(), "a job  is lost & gone \xEF\xBF\xBD");
     EXPECT_THAT(failed.child("failure").text().get(),
-                HasSubstr("then\n\nreplay: lockstep run scenarios/a.json --seed 2"));
+                AllOf(HasSubstr("\ndocumented: engine/store/redis-schema.md 4\n"),
+                      HasSubstr("then\n\nreplay: lockstep run scenarios/a.json --seed 2")));
 }
 
 TEST(JUnit, AnAllowedVacuityIsShownButDoesNotFail) {

@@ -26,7 +26,8 @@ json to_json(const Violation& violation) {
     json out{{"invariant", violation.invariant}, {"at_ms", violation.at_ms},
              {"node", violation.node},           {"job", violation.job},
              {"detail", violation.detail},       {"story", violation.story},
-             {"fact", to_json(violation.fact)},  {"circumstances", violation.circumstances}};
+             {"fact", to_json(violation.fact)},  {"circumstances", violation.circumstances},
+             {"paragraph", violation.paragraph}};
     if (violation.earlier) out["earlier"] = to_json(*violation.earlier);
     return out;
 }

@@ -30,6 +30,7 @@ struct Violation {
     std::optional<Fact> earlier{};             // the event that it contradicts, where the invariant knows it
     bool at_rest = false;                      // found by looking at what was left at the end, not in an event
     std::vector<std::string> circumstances{};  // the holder of the lock, clocks, faults in force: a line each
+    std::string paragraph{};  // of the documents, that says what should have happened; empty: none does
 };
 
 /// One expectation of the scenario file, as written, and what was found.

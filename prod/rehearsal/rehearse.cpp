@@ -23,8 +23,8 @@
 #include "prod/rehearsal/run_desks.h"
 #include "prod/rehearsal/witness.h"
 #include "sim/faults/trigger_matcher.h"
-#include "sim/rules/invariants.h"
 #include "sim/judge/judgement.h"
+#include "sim/rules/invariants.h"
 #include "sim/run/expectations.h"
 #include "sim/run/gateway_process.h"
 #include "sim/run/job_tracker.h"
@@ -97,8 +97,7 @@ private:
     }
 
     void on_event(const fakes::Event& event, sim::Time now) override;
-    void violated_at(sim::EventNumber here, std::string_view invariant, NodeId node, std::string_view job,
-                     std::string detail, sim::EventNumber earlier) override;
+    void violated(sim::Breach breach) override;
     [[nodiscard]] sim::EventNumber present() override { return witness_.events(); }
     [[nodiscard]] const sim::Time& told_at() const override { return witness_.told_at(); }
     [[nodiscard]] bool judged(std::string_view invariant) const;
@@ -421,18 +420,18 @@ bool Rehearsal::judged(std::string_view invariant) const {
     return scenario_.expect.all_invariants || std::ranges::find(named, invariant) != named.end();
 }
 
-void Rehearsal::violated_at(sim::EventNumber here, std::string_view invariant, NodeId node, std::string_view job,
-                            std::string detail, sim::EventNumber earlier) {
-    if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
+void Rehearsal::violated(sim::Breach breach) {
+    if (!judged(breach.invariant) || result_.violations.size() >= kViolationsMax) return;
     sim::Violation violation;
-    violation.invariant = invariant;
+    violation.invariant = breach.invariant;
     violation.at_ms = engine::to_millis(witness_.now().time_since_epoch());
-    if (node.valid()) violation.node = topology_.name(node);
-    violation.job = job;
-    violation.detail = std::move(detail);
-    violation.fact.event = here != 0 ? here : present();
+    if (breach.node.valid()) violation.node = topology_.name(breach.node);
+    violation.job = breach.job;
+    violation.detail = std::move(breach.detail);
+    violation.paragraph = breach.paragraph;
+    violation.fact.event = breach.here != 0 ? breach.here : present();
     violation.fact.at_ns = witness_.now().time_since_epoch().count();
-    if (earlier != 0) violation.earlier.emplace().event = earlier;
+    if (breach.earlier != 0) violation.earlier.emplace().event = breach.earlier;
     result_.violations.push_back(std::move(violation));
 }
 

@@ -11,8 +11,8 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
 #include "prod/rehearsal/feasible.h"
-#include "sim/rules/invariants.h"
 #include "sim/judge/judgement.h"
+#include "sim/rules/invariants.h"
 
 namespace lockstep::prod::rehearsal {
 namespace {
@@ -85,10 +85,7 @@ protected:
                     at(kBegan)};
 
 private:
-    void violated_at(sim::EventNumber, std::string_view invariant, fakes::NodeId, std::string_view, std::string,
-                     sim::EventNumber) override {
-        found_.emplace(invariant);
-    }
+    void violated(sim::Breach breach) override { found_.emplace(breach.invariant); }
     sim::EventNumber present() override { return witness.events(); }
     const sim::Time& told_at() const override { return witness.told_at(); }
 

@@ -593,12 +593,13 @@ TEST_F(Cli, ValidateNamesEveryErrorOfEveryFile) {
 TEST_F(Cli, ListNamesEverythingThatAFileMayUse) {
     EXPECT_EQ(run({"list"}), 0);
     for (const char* word : {"no_duplicate_dispatch", "job_lock", "redis.errors", "lock_acquired", "backoff_max",
-                             "cordum_scheduler_jobs_received_total"})
+                             "cordum_scheduler_jobs_received_total", "(engine/store/redis-schema.md 3.1)"})
         EXPECT_THAT(out.str(), HasSubstr(word));
     EXPECT_EQ(run({"list", "--json"}), 0);
     const auto document = json::parse(out.str());
     EXPECT_EQ(document["tunables"][0]["name"], "store_op_timeout");
     EXPECT_EQ(document["tunables"][0]["default"], "2s");
+    EXPECT_EQ(document["invariants"][0]["paragraph"], "engine/delivery-semantics.md#to-a-submitter, 3");
     EXPECT_EQ(run({"list", "faults"}), 0);
     EXPECT_THAT(out.str(), Not(HasSubstr("job_lock")));
     EXPECT_EQ(run({"list", "--schema"}), 0);

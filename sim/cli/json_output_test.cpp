@@ -39,7 +39,7 @@ protected:
         json document = json::parse(out.str(), nullptr, false);
         EXPECT_FALSE(document.is_discarded()) << out.str();
         EXPECT_EQ(document["version"], 1);
-        EXPECT_EQ(document["schema_version"], "1.1");
+        EXPECT_EQ(document["schema_version"], "1.2");
         EXPECT_EQ(document["command"], args.front());
         EXPECT_EQ(document["exit"], exit);
         return document;
@@ -199,7 +199,7 @@ TEST_F(JsonOutput, OfPower) {
                                         "2",     "--no-shrink",  "--json"};
     ASSERT_EQ(run(args), 0) << err.str();
     const json spoken = document();
-    EXPECT_EQ(spoken["schema_version"], "1.1");
+    EXPECT_EQ(spoken["schema_version"], "1.2");
     EXPECT_EQ(spoken["mechanisms"][0]["mechanism"], "job_lock");
     EXPECT_EQ(spoken["exit"], 0);
     EXPECT_EQ(spoken["complete"], true);

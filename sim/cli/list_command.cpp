@@ -39,6 +39,9 @@ Lines of_table(std::span<const NamedItem> table) {
                          std::string(item.help),
                          {{"available", item.available}},
                          item.available ? "" : " (not in this version)"});
+        if (item.paragraph.empty()) continue;
+        lines.back().more["paragraph"] = item.paragraph;
+        lines.back().suffix += fmt::format(" ({})", item.paragraph);
     }
     return lines;
 }

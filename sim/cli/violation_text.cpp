@@ -36,6 +36,7 @@ std::vector<std::string> violation_lines(const reports::Violation& violation) {
     if (!violation.node.empty()) head += " on " + violation.node;
     if (!violation.job.empty()) head += ", job " + violation.job;
     lines.push_back(head + ": " + violation.detail);
+    if (!violation.paragraph.empty()) lines.push_back(fmt::format("  {:<11} {}", "documented", violation.paragraph));
     add_facts(violation, lines);
     for (const std::string& line : violation.circumstances) lines.push_back("  " + line);
     return lines;

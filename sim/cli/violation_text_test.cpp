@@ -26,6 +26,13 @@ TEST(ViolationLines, TellBothEventsThatContradictEachOther) {
     EXPECT_THAT(lines, Contains(HasSubstr("apart       1.000000s, 5 events")));
 }
 
+TEST(ViolationLines, SayWhichParagraphSaysWhatShouldHaveHappened) {
+    reports::Violation documented = violation(9, 4);
+    documented.paragraph = "engine/store/redis-schema.md 5";
+    EXPECT_THAT(violation_lines(documented), Contains("  documented  engine/store/redis-schema.md 5"));
+    EXPECT_THAT(violation_lines(violation(9, 4)), Each(Not(HasSubstr("documented"))));
+}
+
 TEST(ViolationLines, TellOneEventOnce) {
     const auto lines = violation_lines(violation(9, 9));
     EXPECT_THAT(lines, Contains(HasSubstr("here        #9")));

@@ -1,5 +1,5 @@
 // Comparison files (scenarios/compare/*.json): which tunings are held against each other, in which scenarios or drawn
-// clusters, under which seeds, and what better means. scenarios/format.md, "Comparison files", is the user's page.
+// clusters, under which seeds, and what better means. sim/scenario/format.md, "Comparison files", is the user's page.
 #pragma once
 
 #include <cstdint>

@@ -9,12 +9,20 @@
 
 namespace lockstep::sim {
 
+struct Breach {
+    std::string_view invariant;
+    std::string_view paragraph;  // of the documents, that says what should have happened
+    EventNumber here = 0;        // it may come before the present event
+    EventNumber earlier = 0;     // the event that contradicts it; 0: there is none
+    fakes::NodeId node;
+    std::string_view job;
+    std::string detail;  // one sentence that names both facts
+};
+
 class Findings : public EventClock {
 public:
-    /// Of the event `here`, which may come before the present one. `detail` is one sentence that names the two facts which contradict
-    /// each other: that event, and `earlier`; 0: there is no earlier one. The first violation stops the run.
-    virtual void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
-                             std::string detail, EventNumber earlier) = 0;
+    /// The first violation stops the run.
+    virtual void violated(Breach breach) = 0;
 };
 
 }  // namespace lockstep::sim

@@ -4,11 +4,12 @@ namespace lockstep::sim {
 
 class Judgement::Opinion final : public Verdict {
 public:
-    Opinion(Judgement& judgement, Standing& standing, const Observed& observed)
-        : judgement_(judgement), standing_(standing), observed_(observed), job_(observed.job) {}
+    Opinion(Judgement& judgement, Standing& standing, std::string_view paragraph, const Observed& observed)
+        : judgement_(judgement), standing_(standing), paragraph_(paragraph), observed_(observed), job_(observed.job) {}
     void about(const Job* job) override { job_ = job; }
+    void cite(std::string_view paragraph) override { paragraph_ = paragraph; }
     void expect_by(Time due, Judging judge) override {
-        Obligation owed{&standing_, observed_, std::move(judge)};
+        Obligation owed{&standing_, paragraph_, observed_, std::move(judge)};
         owed.about.job = job_;
         judgement_.owed_.emplace(due, std::move(owed));
     }
@@ -23,20 +24,28 @@ private:
         judgement_.judged_[number] = true;
     }
     void violated(EventNumber because, std::string detail) override {
-        findings_.violated_at(observed_.event, standing_.invariant, observed_.node, job(), std::move(detail), because);
+        findings_.violated({.invariant = standing_.invariant,
+                            .paragraph = paragraph_,
+                            .here = observed_.event,
+                            .earlier = because,
+                            .node = observed_.node,
+                            .job = job(),
+                            .detail = std::move(detail)});
     }
 
     Judgement& judgement_;
     Findings& findings_ = judgement_.findings_;
     Standing& standing_;
+    std::string_view paragraph_;
     const Observed& observed_;
     const Job* job_;
 };
 
 Judgement::Judgement(Findings& findings) : findings_(findings), model_(findings, *this) {}
 
-void Judgement::add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables) {
-    rules_.begin(standings_.emplace_back(Standing{.invariant = invariant}));
+void Judgement::add(std::string_view invariant, std::string_view paragraph, RuleFactory make,
+                    const engine::Tunables& tunables) {
+    rules_.begin(standings_.emplace_back(Standing{.invariant = invariant, .paragraph = paragraph}));
     make(rules_, tunables);
 }
 
@@ -55,7 +64,7 @@ void Judgement::on_facts(std::span<const Fact> facts) {
         std::visit(
             [this]<class Happened>(const Happened& happened) {
                 for (const auto& [standing, rule] : rules_.of<Happened>()) {
-                    Opinion opinion(*this, *standing, happened);
+                    Opinion opinion(*this, *standing, standing->paragraph, happened);
                     rule(happened, model_, opinion);
                 }
             },
@@ -67,7 +76,7 @@ void Judgement::on_time(Time now) {
     while (!owed_.empty() && owed_.begin()->first <= now) {
         Obligation due = std::move(owed_.extract(owed_.begin()).mapped());
         due.about.event = findings_.present();
-        Opinion opinion(*this, *due.standing, due.about);
+        Opinion opinion(*this, *due.standing, due.paragraph, due.about);
         due.judge(model_, opinion);
     }
 }

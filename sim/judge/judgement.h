@@ -19,8 +19,9 @@ public:
     /// They outlive this.
     explicit Judgement(Findings& findings);
 
-    /// The tunables outlive this.
-    void add(std::string_view invariant, RuleFactory make, const engine::Tunables& tunables);
+    /// The tunables and the texts outlive this.
+    void add(std::string_view invariant, std::string_view paragraph, RuleFactory make,
+             const engine::Tunables& tunables);
     /// To be told of everything that it wants.
     [[nodiscard]] Model& model() { return model_; }
     [[nodiscard]] const Model& model() const { return model_; }
@@ -33,6 +34,7 @@ private:
     class Opinion;
     struct Obligation {
         Standing* standing;
+        std::string_view paragraph;
         Observed about;
         Verdict::Judging judge;
     };

@@ -15,7 +15,8 @@
 //    outside is a member of the model. A rule that keeps what another one could need belongs into the model.
 // 3. Where data is lost, the model follows what Redis has kept, so that a rule has no case for it.
 // 4. `require` is called where the rule applies, held or not; the message says what was observed and what is allowed. `because` is
-//    the earlier event that makes the present one wrong, or 0.
+//    the earlier event that makes the present one wrong, or 0. Where another paragraph than the table's says what is allowed, the rule
+//    cites it: a page of engine/ with a section ("engine/wire/wire.md 8.2") or an anchor.
 // 5. What is to have happened by a time is expected (`expect_by`), and what the run comes to is a rule over `AtRest`.
 #pragma once
 
@@ -51,6 +52,8 @@ public:
 
     /// What is said from here on concerns this job, not that of the fact; null: none.
     virtual void about(const Job* job) = 0;
+    /// What is said from here on comes from this paragraph, not from the one that the table names for the invariant.
+    virtual void cite(std::string_view paragraph) = 0;
 
     using Judging = std::function<void(const Model&, Verdict&)>;
     /// What is to have happened by then, about the job and by the node of the fact. It is judged once: before anything that comes at
@@ -65,6 +68,7 @@ protected:
 /// One invariant in one run, and what came of it so far.
 struct Standing {
     std::string_view invariant;
+    std::string_view paragraph;  // of the documents, where a rule cites no other
     std::uint64_t exercised = 0;
 };
 

@@ -28,7 +28,7 @@ namespace lockstep::sim {
 enum class PolicySays : std::uint8_t {
     no,
     allow,
-    ask_human,  // be it by allowing the job on that condition (wire.md 8.1, step 4)
+    ask_human,  // be it by allowing the job on that condition (wire.md 7.1)
 };
 /// `response`: what the answer consists of; null: it cannot be read.
 [[nodiscard]] PolicySays said_by(const fakes::Event& answer, const cap::PolicyCheckResponse* response);

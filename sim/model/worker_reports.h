@@ -1,5 +1,5 @@
 // What one replica has heard of one worker, and how long each report is good (redis-schema.md 6; engine/delivery-semantics.md,
-// "Heartbeats"). Part of what the model knows of a replica.
+// "Whose word counts"). Part of what the model knows of a replica.
 //
 // 1. A replica measures a worker's time to live with its own clock, which may be a tenth too fast or too slow. So a report has a time
 //    until which the worker is surely alive to the replica, and one until which it may be.

@@ -133,6 +133,7 @@ void Messages::on_answered(const DeliveryAnswered& answered, const Model& model,
         return;
     }
     message.is_held = false;
+    verdict.cite("engine/wire/wire.md 4.1");
     const bool is_at_once = *answered.requeued_for == Duration{} && has_delays();
     verdict.require(!is_at_once || model.weather().stopping(answered.node), message.delivered.event,
                     "message {} is requeued to come again at once, and its replica is not asked to end",

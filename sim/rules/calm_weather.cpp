@@ -51,12 +51,14 @@ constexpr Duration kHeartbeatsMadeUp = std::chrono::seconds{5};
 void no_connection_breaks(const ConnectionBroken& broken, const Model& model, Verdict& verdict) {
     if (by_user(broken.node)) return;
     verdict.exercised();
+    verdict.cite("engine/delivery-semantics.md#while-redis-is-away-or-slow, 2");
     verdict.require(!model.weather().clear_for(broken.node, broken.at - kLastingCalm), 0,
                     "its connection to {} breaks, and nothing has disturbed either of them for {} ms",
                     broken.server == Topology::kRedis ? "Redis" : "NATS", to_millis(kLastingCalm));
 }
 
 void all_hear_heartbeats(const HeartbeatMissed& missed, const Model& model, Verdict& verdict) {
+    verdict.cite("engine/wire/wire.md 2.1");
     verdict.require(!model.weather().clear_for(missed.node, missed.taken.at - kHeartbeatsMadeUp), missed.taken.event,
                     "it has heard heartbeats and not this one, which NATS took at {} ms, and nothing has disturbed "
                     "either of them: heartbeats are for every replica",
@@ -83,6 +85,7 @@ void no_lock_runs_out(const LockEnded& lock, const Model& model, Verdict& verdic
     // A rollback asks policy under its lock.
     const bool is_undisturbed = model.weather().clear_for(lock.holder, since) &&
                                 (lock.job != nullptr || model.weather().clear_at(Topology::kKernel, since));
+    verdict.cite("engine/store/redis-schema.md 5");
     verdict.require(!is_undisturbed, lock.taken.event,
                     "{} runs out {} ms after it was taken, and nothing has disturbed its holder",
                     lock.job != nullptr ? "its lock" : lock.key, to_millis(lock.at - lock.taken.at));
@@ -117,6 +120,7 @@ void is_dispatched_once(const StateChanged& change, const Model& model, Verdict&
     if (is_partly_lost(*change.job) || change.node != last.by || !model.weather().clear_for(change.node, last.begun))
         return;
     const WorkerNumber worker = last.worker;  // its record names none by now
+    verdict.cite("engine/wire/wire.md 8.4");
     verdict.require(!is_heard(model.announced(worker), last.begun, change, model, tunables), 0,
                     "its dispatch to {} is taken back, and neither that worker nor its replica was disturbed",
                     model.name_of(worker));
@@ -140,6 +144,7 @@ void policy_is_not_asked_again(const PolicyAsked& asked, const Model& model, Ver
         tunables.pending_age > Duration{} ? (asked.at - known.submitted) / tunables.pending_age : 0;
     const int mishaps = model.weather().mishaps() - known.mishaps_before;
     const std::int64_t allowed = asked.job->occasions + replays + mishaps;
+    verdict.cite("engine/wire/wire.md 8.1");
     verdict.require(known.asked <= allowed, known.last,
                     "policy is asked about it {} times, and there were {} occasions to, {} times that something "
                     "went wrong among them",

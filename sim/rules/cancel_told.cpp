@@ -72,6 +72,7 @@ void cancel_told(Rules& rules, const engine::Tunables& tunables) {
             --(*in_hand)[about.node];
             const CallingOff& now = about.job->calling_off;
             if (now.begun != begun || is_final(now.state) || model.weather().refused(about.node, about.at)) return;
+            verdict.cite("engine/wire/wire.md 9.2");
             verdict.require(!model.weather().clear_but_slow_for(about.node, about.at), about.event,
                             "a scheduler has heard that it is to be cancelled, and it is still {}, though nothing has "
                             "disturbed the replica, Redis or NATS",

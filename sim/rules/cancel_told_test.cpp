@@ -65,6 +65,7 @@ TEST_F(CancelToldTest, SilenceIsNoCallingOff) {
     state("TIMEOUT");
     wait(1min);
     EXPECT_THAT(found, ElementsAre(HasSubstr("J: it timed out, and 3000 ms later no cancellation")));
+    EXPECT_THAT(cited, ElementsAre("by default")) << "also of what is judged later";
 }
 
 TEST_F(CancelToldTest, WhatIsStillOwedWhenAllIsQuietIsOwedForEver) {

@@ -177,6 +177,7 @@ void Circuit::on_asked(const PolicyAsked& asked, const Model& model, Verdict& ve
     const std::optional<Time> acquired = handlings.take(call);
     const bool knew = acquired && *acquired > phase_since_;
     const std::string complaint = own_.on_call(asked.node, call.second, acquired, asked.at);
+    verdict.cite("engine/store/redis-schema.md 9");
     verdict.require(complaint.empty() || model.clocks_jumped(), 0, "{}", complaint);
     last_check_ = asked_[call] = asked.at;
     Begun begun{.trips = trips_, .is_unclear = calls_.contains(call), .at = asked.at};

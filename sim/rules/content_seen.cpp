@@ -21,6 +21,7 @@ void sends_what_policy_saw(const Sent& sent, const Model& model, Verdict& verdic
 void looks_three_times_more(const InputMissed& missed, const Model&, Verdict& verdict) {
     if (missed.misses <= 0) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 4.1");
     verdict.require(missed.misses <= 3, 0, "its input is not there, and it is tried again for the {}th time",
                     missed.misses);
 }

@@ -42,6 +42,7 @@ void keeps_first_cause(const JobWritten& written, const Model&, Verdict& verdict
 void is_written_first(const LateAnswer& answer, const Model& model, Verdict& verdict) {
     if (answer.terminates == nullptr || model.taken_back()) return;
     const DeadLetter& letter = answer.terminates->letter;
+    verdict.cite("engine/delivery-semantics.md#messages-that-cannot-be-handled, 3");
     const bool only_published = letter.published && answer.is_last && model.weather().stopping(answer.node);
     verdict.require(letter.known || only_published, 0, "message {} of {} is terminated, and {} has no dead letter yet",
                     answer.sequence, answer.stream, answer.terminates->name);
@@ -52,6 +53,7 @@ void is_given_up(const LateAnswer& answer, const Model& model, Verdict& verdict,
     const LateDelivery late = answer.delivery.value_or(LateDelivery{});
     if (answer.terminates != nullptr || late.unclear || late.number < spec::first_given_up(last)) return;
     verdict.exercised();
+    verdict.cite("engine/delivery-semantics.md#messages-that-cannot-be-handled, 2");
     verdict.require(answer.requeues && !model.weather().clear_for(answer.node, late.since.at), late.since.event,
                     "message {} of {} is {} at delivery {} of {}: by then it is to be given up", answer.sequence,
                     answer.stream, answer.requeues ? "requeued" : "acknowledged", late.number, last);
@@ -59,6 +61,7 @@ void is_given_up(const LateAnswer& answer, const Model& model, Verdict& verdict,
 
 /// 3
 void is_not_too_soon(const SumPublished& sum, const Model& model, Verdict& verdict) {
+    verdict.cite("engine/delivery-semantics.md#messages-that-cannot-be-handled, 4");
     const bool disturbed = !model.weather().clear_for(sum.node, sum.at - LetterSums::kDisturbedFor);
     const bool too_soon = sum.before && sum.at - *sum.before < spec::kBetweenSums;
     verdict.require(!too_soon || disturbed || !is_scheduler(sum.node), 0, "{} is published a second time within {} ms",
@@ -91,6 +94,7 @@ void message_has_one(const Job& message, Verdict& verdict, std::int64_t last) {
     const DeadLetter& letter = message.letter;
     if (letter.known || letter.published) return;
     verdict.about(nullptr);
+    verdict.cite("engine/delivery-semantics.md#messages-that-cannot-be-handled, 3");
     verdict.require(letter.terminated == 0, letter.terminated, "its message was terminated, and {} has no dead letter",
                     message.name);
     verdict.require(letter.exhausted == 0 || letter.last_number < spec::first_given_up(last), letter.exhausted,
@@ -103,6 +107,7 @@ void at_rest(const AtRest& rest, const Model& model, Verdict& verdict, const eng
     const DeadLetter& letter = job.letter;
     job_has_one(job, verdict, tunables);
     message_has_one(job, verdict, tunables.bus_max_deliver);
+    verdict.cite("engine/wire/wire.md 8.2");
     if (!letter.by_scheduler) return;
     const auto is_listed = [&](std::string_view index) {
         const auto* listed = container_at<fakes::redis::SortedSet>(*rest.redis, index);
@@ -117,6 +122,7 @@ void at_rest(const AtRest& rest, const Model& model, Verdict& verdict, const eng
 
 /// 2 and 3
 void all_at_rest(const AllAtRest& rest, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
+    verdict.cite("engine/store/redis-schema.md 4");
     for (const std::string_view key : {kLetterIndex, kUndecodableIndex}) {
         const auto* listed = container_at<fakes::redis::SortedSet>(*rest.redis, key);
         if (listed == nullptr) continue;
@@ -133,6 +139,7 @@ void all_at_rest(const AllAtRest& rest, const Model& model, Verdict& verdict, co
                         "{} lists more than {} dead letters", key, limit);
     }
     if (!rest.quiet) return;
+    verdict.cite("engine/delivery-semantics.md#messages-that-cannot-be-handled, 4");
     const LetterSums& sums = model.letter_sums();
     verdict.require(sums.published >= sums.messages, 0,
                     "all is quiet, {} messages were dead-lettered because they are no packets, and {} were published",

@@ -181,6 +181,7 @@ void DelayTimers::on_timer(const TimerSet& set, const Model& model, Verdict& ver
     });
     if (is_moved) waits.timer_moved_to_ms = set.at_ms;
     if (set.event != waits.written) return;
+    verdict.cite("engine/workflow/workflow.md 7");
     for (const auto& [key, wait] : waits.by_step)
         verdict.require(!wait.durable || wait.due_ms <= set.redis_ms || set.at_ms <= wait.due_ms + 1000, wait.since,
                         "the timer of the run {} is set to {} ms, and its step {} is due at {} ms", set.run->name,

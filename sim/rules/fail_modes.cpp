@@ -90,6 +90,7 @@ void input_goes_on(const JobWritten& written, const Model& model, Verdict& verdi
         const bool is_turned_away = change.has("attempts") && state.empty();  // by its workers
         if (!is_turned_away && !is_sent) return;
         verdict.exercised();
+        verdict.cite("engine/delivery-semantics.md#whose-word-counts");
         verdict.require(input_modes(written, model, tunables).open, 0,
                         "policy has not seen its input, the mode is closed, and the job goes on");
     }
@@ -113,6 +114,7 @@ void success_is_scanned(const JobWritten& written, Verdict& verdict) {
     const OutputHeard* heard = written.job->scans.heard_by(written.node);
     if (heard == nullptr || heard->is_down || heard->asked.at < written.job->lock.taken_by(written.node).at) return;
     verdict.exercised();
+    verdict.cite("engine/delivery-semantics.md#to-a-submitter, 5");
     verdict.require(
         change.has("ls_scan_pending") || heard->redacts, heard->answered,
         "it has succeeded, policy has neither withheld its output nor redacted it, and it is not to be scanned");
@@ -168,6 +170,7 @@ void output_passes(const JobWritten& written, const Model& model, Verdict& verdi
     const EventNumber because = heard == nullptr ? 0 : heard->answered;
     const bool is_refused_pointer = change.field("failure_reason").starts_with("result_ptr ");
     if (is_withheld && ((heard != nullptr && heard->is_against) || is_refused_pointer)) return;
+    verdict.cite("engine/delivery-semantics.md#to-a-submitter, 5");
     const Modes modes = output_modes(written.node, mode_is_read_since(written, heard), model, tunables);
     const std::string_view record = change.field("output_safety");
     if (!is_withheld && !modes.open)
@@ -188,6 +191,7 @@ void scan_is_claimed(const OutputAsked& asked, const Model&, Verdict& verdict) {
     constexpr Duration kLookedFor = 500ms;
     const OutputScan& scan = asked.job->scans.scan;
     if (!scan.is_judged() || !scan.is_listed) return;
+    verdict.cite("engine/delivery-semantics.md#to-a-submitter, 5");
     const OutputScan::Claim* claim = scan.claim_of(asked.node);
     verdict.require(claim != nullptr || asked.is_about_result, 0,
                     "its output is scanned by a replica that has not claimed that");
@@ -215,6 +219,7 @@ void note_marks_of(const KeysWritten& written, Marked& marked) {
 void acknowledged_is_marked(const DeliveryAnswered& answered, const Marked& marked, Verdict& verdict) {
     if (!answered.is_ack || !answered.delivery || !answered.delivery->is_schedulers) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 4, step 5");
     const auto& [stream, sequence] = std::pair{answered.delivery->stream, answered.delivery->sequence};
     verdict.require(marked.contains(fmt::format("{}:{}", stream, sequence)), 0,
                     "message {} of {} is acknowledged, no mark says that it has been processed, and where Redis does "

@@ -72,11 +72,6 @@ bool ForgedWorld::emit(const fakes::Event& told) {
     return true;
 }
 
-void ForgedWorld::violated_at(EventNumber, std::string_view invariant, fakes::NodeId, std::string_view, std::string,
-                              EventNumber) {
-    violated_.emplace(invariant);
-}
-
 void ForgedWorld::rest() { judgement_.model().at_rest(keys_, true); }
 
 cap::BusPacket ForgedWorld::request_packet(const std::string& job) const {

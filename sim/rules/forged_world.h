@@ -156,8 +156,7 @@ public:
 
 private:
     bool emit(const fakes::Event& told) override;
-    void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
-                     std::string detail, EventNumber earlier) override;
+    void violated(Breach breach) override { violated_.emplace(breach.invariant); }
     EventNumber present() override { return events_; }
     [[nodiscard]] const Time& told_at() const override { return now_; }
 

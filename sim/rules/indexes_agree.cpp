@@ -117,6 +117,7 @@ void records_agree(const AtRest& rest, const Model&, Verdict& verdict) {
 /// 2
 void forgotten_are_removed(const AllAtRest& rest, const Model& model, Verdict& verdict,
                            const engine::Tunables& tunables) {
+    verdict.cite("engine/delivery-semantics.md#keys-that-hold-something-else");
     const auto undisturbed = model.weather().lasts_for(model.now());
     for (const std::string_view index : kStateIndexes) {
         const auto* listed = container_at<fakes::redis::SortedSet>(*rest.redis, index);

@@ -18,6 +18,8 @@ namespace lockstep::sim {
 struct Invariant {
     std::string_view name;
     std::string_view help;
+    /// Of the documents: says what should have happened where the rules cite no other.
+    std::string_view paragraph;
     RuleFactory rules = nullptr;
     /// The tunables that its rules read; they are given what suits all schedulers where not all have the same.
     std::vector<TunableUse> reads{};

@@ -70,6 +70,7 @@ void binds(const OperationAnswered& answer, const Model&, Verdict& verdict) {
     if (!answer.accepted || (!cancels && answer.what != Asked::reject)) return;
     verdict.exercised();
     const Job& job = *answer.job;
+    verdict.cite("engine/wire/wire.md 9.2");
     verdict.require((cancels ? job.causes.was_cancelled : job.causes.was_denied) || job.lost.any(), 0,
                     "the operator was told that it is {}, and it has been \"{}\" all the time",
                     cancels ? "cancelled" : "rejected", to_string(job.in_hash));
@@ -86,6 +87,7 @@ void has_ended_its_job(const ResultSettled& settled, const Model& model, Verdict
     const bool counts = spec::may_end(job.dispatch, settled.worker, tunables) && sent < settled.delivered;
     if (!ended && (!counts || processed_before)) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 9, step 4");
     verdict.require(ended || job.lost.any(), settled.delivered,
                     "its result {} is taken off the stream, and it is still {}", to_string(settled.asks_for),
                     to_string(job.in_hash));
@@ -101,6 +103,7 @@ void job_history(Rules& rules, const engine::Tunables& tunables) {
     });
     rules.add([&tunables](const StateDated& dated, const Model& model, Verdict& verdict) {
         if (dated.stays.now.state != State::timeout || model.packets_garbled() || dated.job->lost.any()) return;
+        verdict.cite("engine/config/settings.md 3");
         const std::string wrong = spec::unexplained_timeout(dated, model, tunables);
         verdict.require(wrong.empty(), 0, "it timed out: {}", wrong);
     });
@@ -109,9 +112,11 @@ void job_history(Rules& rules, const engine::Tunables& tunables) {
         const bool approved = job.causes.of(Asked::approve).accepted;
         verdict.exercised(approved);
         if (job.lost.any()) return;
+        verdict.cite("engine/wire/wire.md 8.3");
         verdict.require(!approved || job.in_hash != State::approval_required || job.causes.was_released, 0,
                         "the operator was told that it is approved, and at the end it still waits for an approval");
         if (model.packets_garbled()) return;
+        verdict.cite("engine/wire/wire.md 8.2");
         const std::string wrong = spec::unexplained_failure(job, *rest.redis, model, tunables);
         verdict.require(wrong.empty(), 0, "it ended FAILED: {}", wrong);
     });

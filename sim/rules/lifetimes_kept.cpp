@@ -77,6 +77,7 @@ void live_as_documented(const KeysWritten& written, const spec::Lifetimes& lifet
         const Lifetime* life = lifetimes.of(key.key, key.text);
         verdict.about(model.find(fakes::redis::job_of_key(key.key)));
         verdict.exercised(life == nullptr || !life->for_ever);
+        if (life == nullptr) verdict.cite("engine/store/redis-schema.md 12");
         verdict.require(life != nullptr, 0, "{} is of no kind that redis-schema.md 12 names", key.key);
         if (life != nullptr) has_its_life(key, *life, lives.now_ms(), model, verdict);
     }

@@ -3,7 +3,7 @@
 //
 // 1. What goes to a worker carries the constraints of an answer of policy about the job, as a whole and one by one, and a deadline that is
 //    the smaller one of the request's and of the run time that policy allows. Without an answer it carries none. After an approval, the
-//    answer is the one that wanted it (wire.md 8.1, step 1).
+//    answer is the one that wanted it (wire.md 8.1).
 // 2. A job's deadline is never moved back. It counts from when the job was acquired (the request's, and what its workflow may last) or from
 //    when it was routed (the run time that policy allows), and a job that is sent has the strictest of them.
 // 3. A job is dispatched no more often than once and as often again as the least of policy, its topic and its workflow allows; what is
@@ -44,6 +44,7 @@ void keeps_the_limits(const Sent& sent, const Model&, Verdict& verdict) {
         flaw = spec::flaw_of(*sent.request, limits, answer);
         if (flaw.empty()) return;
     }
+    verdict.cite("engine/wire/wire.md 7.3");
     verdict.require(false, 0, "{}", flaw);
 }
 
@@ -53,6 +54,7 @@ void has_a_cause(const DeadlineWritten& written, const Model& model, Verdict& ve
     const JobLimits& limits = written.job->limits;
     if (limits.is_unsure || model.clocks_jumped()) return;
     verdict.exercised();
+    verdict.cite("engine/store/redis-schema.md 2");
     verdict.require(written.before == 0 || limits.deadline <= written.before, 0, "its deadline is moved back by {} ms",
                     (limits.deadline - written.before) / 1000);
     const LimitsKnown known(written, model, tunables);
@@ -80,6 +82,7 @@ void has_the_strictest(const StateDated& dated, const Model& model, Verdict& ver
                        const engine::Tunables& tunables) {
     constexpr std::int64_t kEndless = std::numeric_limits<std::int64_t>::max();
     const JobLimits& limits = dated.job->limits;
+    verdict.cite("engine/store/redis-schema.md 2");
     const LimitsKnown known(dated, model, tunables);
     const std::int64_t acquired = known.acquired();
     if (acquired == 0 || !limits.is_request_known || limits.answers.empty()) return;
@@ -109,6 +112,7 @@ void had_its_time(const StateDated& dated, const Model& model, Verdict& verdict,
     if (dated.job->reported.timeout || !limits.is_request_known) return;
     if (limits.deadline != 0 && limits.deadline <= at + kClockSlack) return;
     verdict.exercised();
+    verdict.cite("engine/config/settings.md 3");
     const Time seen = dated.at - std::max<engine::Duration>(stay, 2 * tunables.reconciler_interval);
     const std::int64_t shortest = LimitsKnown(dated, model, tunables).shortest_dispatch_ms(seen - kLookMax);
     verdict.require(stay.count() + kClockSlack >= shortest * 1000, 0,
@@ -160,6 +164,7 @@ void waits_by_a_limit(const QueuesChanged& change, const Model& model, Verdict& 
         if (limits.answers.empty() || limits.is_unsure || !job->slot.limit) continue;
         if (std::ranges::find(limits.answers, *job->slot.limit, &PolicyLimits::concurrent) != limits.answers.end())
             continue;
+        verdict.cite("engine/delivery-semantics.md#jobs-of-a-tenant-with-a-limit");
         // While a circuit is open policy is not asked, and an open fail mode knows no limits.
         Observed by = change;
         by.job = job;
@@ -177,12 +182,14 @@ void are_of_its_file(const SettingsWritten& written, const Model& model, Verdict
     const SettingsText* before = written.read_before.get();
     if (before != nullptr && before->limits && spec::as_stored(*before->limits) == said) return;
     verdict.exercised();
+    verdict.cite("engine/config/settings.md 4");
     verdict.require(spec::as_stored(model.file_limits().value_or(TimeLimits{})) == said, 0,
                     "the limits that it writes into the settings are not those of its file");
 }
 
 /// 6
 void leaves_none_of_another(const FileLeftOut& left, const Model&, Verdict& verdict) {
+    verdict.cite("engine/config/settings.md 4");
     verdict.require(false, left.found,
                     "it acquires jobs with a file of limits, and has left those of another one in the settings");
 }

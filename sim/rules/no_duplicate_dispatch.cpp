@@ -49,6 +49,7 @@ void no_duplicate_dispatch(Rules& rules, const engine::Tunables& tunables) {
         const Sendings::Unanswered& before = sent.unanswered;
         if (before.since.event == 0) return;
         verdict.exercised();
+        verdict.cite("engine/wire/wire.md 8.4");
         const engine::Duration least = spec::least_wait_before(before, tunables);
         const engine::Duration waited = sent.at - before.since.at;
         verdict.require(waited >= least || spec::may_be_forgotten(*sent.job, tunables), before.since.event,

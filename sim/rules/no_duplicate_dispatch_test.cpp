@@ -65,6 +65,7 @@ TEST_F(NoDuplicateDispatchTest, AMessageIsInTheStreamOnce) {
     dispatch(EventKind::stored);
     dispatch(EventKind::stored);
     EXPECT_THAT(found, ElementsAre(HasSubstr("jobreq:J:1 is in the stream at 1 and at 2")));
+    EXPECT_THAT(cited, ElementsAre("by default"));
 }
 
 TEST_F(NoDuplicateDispatchTest, AfterOneLookAtTheStreamIsTooSoon) {
@@ -72,6 +73,7 @@ TEST_F(NoDuplicateDispatchTest, AfterOneLookAtTheStreamIsTooSoon) {
     now += 3s;
     publish(When::before);
     EXPECT_THAT(found, ElementsAre(HasSubstr("jobreq:J:1 is sent again 3000 ms after its fate became unknown")));
+    EXPECT_THAT(cited, ElementsAre("engine/wire/wire.md 8.4"));
 }
 
 TEST_F(NoDuplicateDispatchTest, AfterTwoOnAConnectionOfItsOwnIsNot) {

@@ -57,6 +57,7 @@ void leaves_nothing_behind(const Stopped& stopped, const Model& model, Verdict& 
     verdict.exercised();
     for (const Unanswered::Delivery& delivery : stopped.unanswered) {
         verdict.about(delivery.job);
+        verdict.cite("engine/delivery-semantics.md#how-a-job-can-still-run-twice-or-end-unsent");
         verdict.require(false, delivery.since.event,
                         "it has stopped as it was asked to, and has not answered message {}, which it was delivered",
                         delivery.sequence);
@@ -92,9 +93,11 @@ void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict,
         const LockGrant* known = model.lock_grants().find(key);
         const bool is_lock = known != nullptr || (key.starts_with("cordum:") && key.ends_with(":lock"));
         verdict.about(nullptr);
+        verdict.cite("engine/store/redis-schema.md 1");
         verdict.require(
             !(is_lock || key.starts_with(kInFlightMarks)) || end.redis->find(key)->expires_at != fakes::redis::kNever,
             known == nullptr ? 0 : known->changed, "{} never expires", key);
+        verdict.cite("engine/store/redis-schema.md 5");
         if (end.quiet) is_not_held(end, known == nullptr ? LockGrant{.key = key} : *known, model, verdict, tunables);
     }
     // In a run that was cut off, a lock may still be released.

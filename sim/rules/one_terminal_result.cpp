@@ -14,6 +14,7 @@ void ends_once(const StateChanged& change, const Model& model, Verdict& verdict,
         const spec::Overtaken found = model.clocks_jumped() ? spec::Overtaken{}
                                                             : spec::overtaken(*change.job, change.dispatch, change.node,
                                                                               change.to, change.at, tunables);
+        verdict.cite("engine/delivery-semantics.md#results-that-contradict-each-other");
         verdict.require(found.earlier == 0, found.known.event,
                         "its result number {} makes it {}, and number {}, which says otherwise, had been in hand "
                         "before and is not settled",

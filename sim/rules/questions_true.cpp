@@ -50,6 +50,7 @@ void output_is_asked_about(const OutputAsked& asked, const Model&, Verdict& verd
     const StoredRequest& stored = asked.job->request;
     if (!is_scheduler(asked.node) || stored.versions.empty()) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 7.2");
     const cap_output::OutputCheckRequest& question = *asked.question;
     says_what_is_stored(question, spec::output_question_about, stored, "output policy", verdict);
     if (question.output_content().empty() || !asked.sizes) return;
@@ -130,6 +131,7 @@ void SettingsShown::judge(const Observed& fact, const Told& shown, EventNumber a
     if (fits(choices, layers, told)) return;
     for (const spec::Layers& of_layer : choices) layers.push_back(of_layer.back());
     const SettingsJson due = spec::layered(layers, spec::kBindingDocuments).value_or(SettingsJson::object());
+    verdict.cite("engine/config/settings.md 4");
     verdict.require(false, acquired, "policy is shown the settings {}, and they were {} when its lock was acquired",
                     told.empty() ? "{}" : told, due.dump(-1, ' ', false, SettingsJson::error_handler_t::replace));
 }

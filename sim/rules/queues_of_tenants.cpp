@@ -19,6 +19,7 @@ namespace {
 /// 1
 void is_handed_on(const Tenant& tenant, const QueueStep& step, const Model& model, Verdict& verdict) {
     const TenantQueue& queue = tenant.queue;
+    verdict.cite("engine/delivery-semantics.md#jobs-of-a-tenant-with-a-limit, 1");
     for (const auto& [name, woken] : queue.woken) {
         if (queue.woken.size() > spec::kLookedAtOnce || model.clocks_jumped() || !spec::is_queued(*woken.job)) continue;
         verdict.about(woken.job);
@@ -37,6 +38,7 @@ void is_handed_on(const Tenant& tenant, const QueueStep& step, const Model& mode
 
 /// 2
 void are_woken_in_order(const QueueStep& step, Verdict& verdict) {
+    verdict.cite("engine/delivery-semantics.md#jobs-of-a-tenant-with-a-limit");
     for (const auto& [tenant, job] : step.woken) {
         const Job* before = tenant->queue.is_unsure ? nullptr : spec::passed_over(tenant->queue, step, *job);
         verdict.about(job);
@@ -55,6 +57,7 @@ void are_woken_in_order(const QueueStep& step, Verdict& verdict) {
 
 /// 2 and 3
 void keep_their_places(const QueueStep& step, const Model& model, Verdict& verdict) {
+    verdict.cite("engine/delivery-semantics.md#jobs-of-a-tenant-with-a-limit");
     for (const auto& [tenant, job] : step.queued) {
         if (tenant->queue.is_unsure || model.clocks_jumped()) continue;
         verdict.about(job);
@@ -85,6 +88,7 @@ void ticks_wake(const QueuesChanged& change, const Model& model, Verdict& verdic
     const engine::Duration longest = spec::until_a_tick_wakes(tunables);
     const Weather& weather = model.weather();
     if (model.clocks_jumped() || weather.has_fault() || change.at - weather.settled_since() <= longest) return;
+    verdict.cite("engine/delivery-semantics.md#jobs-of-a-tenant-with-a-limit, 3");
     for (const auto& [name, tenant] : model.tenants()) {
         const TenantQueue& queue = tenant.queue;
         if (queue.is_unsure || queue.is_empty()) continue;

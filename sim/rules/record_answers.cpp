@@ -51,6 +51,7 @@ void decision_is_true(const JobWritten& written, const Model&, Verdict& verdict)
     const RecordSources& sources = change.job->sources;
     if (!change.has("safety_decision") || change.job->lost.any()) return;
     verdict.exercised();
+    verdict.cite("engine/store/redis-schema.md 3.6");
     list_agrees(written, verdict);
     const std::string_view bound_to = change.field("safety_job_hash");
     const bool any_request = bound_to.empty() || sources.request_unread || sources.requests.empty();
@@ -110,6 +111,7 @@ void verdict_is_true(const JobWritten& written, const Model& model, Verdict& ver
     const RecordChange& change = *written.change;
     if ((!change.output && !change.has("output_safety")) || change.job->lost.any()) return;
     verdict.exercised();
+    verdict.cite("engine/store/redis-schema.md 3.7");
     const bool alike = change.output && *change.output == change.field("output_safety");
     verdict.require(alike, 0, "the verdict on its output is not recorded alike in its two places");
     if (!alike) return;

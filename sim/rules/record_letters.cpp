@@ -79,6 +79,7 @@ void entry_is_true(const JobWritten& written, const Model& model, Verdict& verdi
     const RecordChange& change = *written.change;
     if (!change.letter) return;
     verdict.exercised();
+    verdict.cite("engine/store/redis-schema.md 4");
     verdict.require(change.letter->has_value(), 0, "its dead letter {}: {}",
                     change.letter->has_value() ? std::string{} : change.letter->error(), change.letter_entry);
     if (!change.letter->has_value()) return;
@@ -103,8 +104,10 @@ void publication_is_true(const LetterSent& sent, const Model&, Verdict& verdict)
     const std::string& status = cap::JobStatus_Name(result.status());
     const int number = static_cast<int>(result.error_code_enum());
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 5.9");
     verdict.require(number == spec::bus_number_of(code), 0, "{} is published with the number {}, which is {}", code,
                     number, spec::bus_number_of(code));
+    verdict.cite("engine/wire/wire.md 8.2");
     if (code == "quarantine_failed" || sent.job == nullptr) {
         const CodeMeaning* meaning = spec::meaning_of(code);
         verdict.require(meaning != nullptr && meaning->status == status, 0, "{} is published with {}", code, status);

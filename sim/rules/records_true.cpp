@@ -91,6 +91,7 @@ void tries_are_counted(const JobWritten& written, Verdict& verdict) {
 void message_id_is_new(const Sent& sent, const Model&, Verdict& verdict) {
     if (sent.message_id.empty() || sent.job->lost.any()) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 3.4");
     verdict.require(!sent.id_of || *sent.id_of == sent.number, 0,
                     "its dispatch number {} has the message id {}, and so had number {}", sent.number, sent.message_id,
                     sent.id_of.value_or(0));
@@ -118,6 +119,7 @@ std::string left_out(const Json& before, const Json& after, const std::string& a
 /// 6
 void settings_are_added_to(const SettingsWritten& written, const Model&, Verdict& verdict) {
     verdict.exercised();
+    verdict.cite("engine/config/settings.md 4");
     const Json is = Json::parse(written.after, nullptr, false);
     const Json was = written.before.empty() ? Json::object() : Json::parse(written.before, nullptr, false);
     const bool are_read = is.is_object() && was.is_object();

@@ -52,6 +52,7 @@ void has_a_delay(const JobWritten& fact, Verdict& verdict) {
     const bool is_taken_back = change.from == State::dispatched && change.field("state") == "SCHEDULED";
     if (is_taken_back && fact.job->in_hash == State::scheduled && change.is_let_go) {
         verdict.exercised();
+        verdict.cite("engine/wire/wire.md 8.4");
         verdict.require(is_delayed, 0, "its dispatch is taken back, and it is due again at once");
     }
     if (!change.field("ls_last_cause").empty()) {
@@ -61,6 +62,7 @@ void has_a_delay(const JobWritten& fact, Verdict& verdict) {
     }
     if (change.is_queued && change.failed) {
         verdict.exercised();
+        verdict.cite("engine/delivery-semantics.md#jobs-that-wait-for-capacity");
         verdict.require(false, 0, "it comes to wait for capacity, and a try is counted for it");
     }
 }

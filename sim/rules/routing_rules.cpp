@@ -145,6 +145,7 @@ void goes_where_it_may(const WorkerChosen& chosen, const Model& model, Verdict& 
     if (!chosen.choice) return;
     const std::string_view name = model.name_of(chosen.worker);
     verdict.require(is_worker_id(name), 0, "it goes to worker \"{}\", which is no name for one", name);
+    verdict.cite("engine/wire/wire.md 8.4");
     verdict.require(chosen.number <= std::max<std::int64_t>(tunables.max_dispatch_retries, 1), chosen.begun,
                     "it is the {}th worker that one try chose, and {} fell silent already", chosen.number,
                     chosen.number - 1);
@@ -154,6 +155,7 @@ void goes_where_it_may(const WorkerChosen& chosen, const Model& model, Verdict& 
         verdict.require(known != nullptr && known->heard.event > chosen.taken_back, chosen.taken_back,
                         "worker {} is chosen again by the try that took it back, and was not heard since", name);
     }
+    verdict.cite("engine/config/settings.md 2");
     if (!has_request(*chosen.job)) return;
     const Routed routed{chosen, *chosen.choice, model, tunables};
     const auto is_known = [](const Liveness& worker) { return !worker.reports.all().empty(); };
@@ -217,6 +219,7 @@ void routing_rules(Rules& rules, const engine::Tunables& tunables) {
         has_no_known_worker(sent, model, verdict, tunables);
     });
     rules.add([](const JobWritten& written, const Model&, Verdict& verdict) {
+        verdict.cite("engine/wire/wire.md 8.4");
         verdict.require(!written.change->is_chosen_again || !written.change->is_recounted, 0,
                         "its try is counted once more because its worker fell silent meanwhile");
     });

@@ -44,7 +44,7 @@ protected:
         keys.add_observer(keyspace_events_);
         keys.add_observer(judgement_.model());
         model().set_tunables(settings);
-        judgement_.add("tested", make, tunables);
+        judgement_.add("tested", "by default", make, tunables);
     }
 
     /// `more`: what the other parameters do not say. The outcome is `applied` unless it says another one.
@@ -193,7 +193,8 @@ protected:
     engine::Tunables tunables;
     TunablesInForce settings{tunables};
     fakes::redis::Keyspace keys;
-    std::vector<std::string> found;  // "job: detail"
+    std::vector<std::string> found;       // "job: detail"
+    std::vector<std::string_view> cited;  // paragraphs, one for each
     Time now{std::chrono::seconds{10}};
 
 private:
@@ -201,9 +202,9 @@ private:
         tell(event);
         return true;
     }
-    void violated_at(EventNumber, std::string_view, fakes::NodeId, std::string_view job, std::string detail,
-                     EventNumber) override {
-        found.push_back(std::string(job) + ": " + detail);
+    void violated(Breach breach) override {
+        found.push_back(std::string(breach.job) + ": " + breach.detail);
+        cited.push_back(breach.paragraph);
     }
     EventNumber present() override { return events_; }
     [[nodiscard]] const Time& told_at() const override { return now; }

@@ -56,6 +56,7 @@ std::string_view changed_member(const json& was, const json& now) {
 }
 
 void attempts_in_order(const RunWritten& written, const StepChange& step, Verdict& verdict) {
+    verdict.cite("engine/workflow/workflow.md 5.1");
     const std::int64_t before = attempts_of(step.was);
     const std::int64_t after = attempts_of(step.is);
     verdict.require(after == before || after == before + 1, written.last_written,
@@ -98,6 +99,7 @@ void step_goes_on(const RunWritten& written, const StepChange& step, const Model
     }
     attempts_in_order(written, step, verdict);
     if (!step.definition.is_object()) return;
+    verdict.cite("engine/workflow/workflow.md 5");
     const std::string why = forbids_change(step, model);
     verdict.require(why.empty(), since, "the step {} of the run {} {}", step.key, written.run->name, why);
 }
@@ -118,6 +120,7 @@ void by_the_rules(const RunWritten& written, const Model& model, Verdict& verdic
         verdict.require(steps_of(after).contains(key), since,
                         "the step {} of the run {} is not in its document any more", key, written.run->name);
     const std::string crowded = has_too_many_at_work(definition, after);
+    verdict.cite("engine/workflow/workflow.md 5.4");
     verdict.require(crowded.empty() || !has_too_many_at_work(definition, before).empty(), since,
                     "more of the step {} of the run {} are at work than max_parallel allows", crowded,
                     written.run->name);
@@ -132,6 +135,7 @@ void is_listed(const RunWritten& written, Verdict& verdict) {
     if (written.by_user || is_incomplete(*written.run)) return;
     const auto& listed = written.run->listed;
     const std::string status = member_text(*written.after, "status");
+    verdict.cite("engine/workflow/workflow.md 2");
     for (const std::string& list :
          {std::string("all"), member_text(*written.after, "workflow_id"), "status:" + status}) {
         const auto at = listed.find(list);
@@ -185,10 +189,12 @@ void run_progress(Rules& rules, const engine::Tunables&) {
     rules.add([](const RunWritten& written, const Model&, Verdict& verdict) { is_listed(written, verdict); });
     rules.add(comes_to_its_end);
     rules.add([](const StepSubmitted& submitted, const Model&, Verdict& verdict) {
+        verdict.cite("engine/delivery-semantics.md#workflow-runs, 2");
         verdict.require(is_incomplete(*submitted.run) || submitted.job->step.is_named, submitted.run->written,
                         "it is submitted, and no document of its run has named it");
     });
     rules.add([](const StepAskedForAnew& asked, const Model&, Verdict& verdict) {
+        verdict.cite("engine/delivery-semantics.md#workflow-runs, 2");
         verdict.require(is_incomplete(*asked.run), asked.run->written,
                         "it is to be submitted a second time, and as another request");
     });

@@ -39,21 +39,25 @@ void is_recorded_as_due(const CompensationRecorded& fact, const Model&, Verdict&
     if (!belongs_to_workflow(*undone)) return;
     verdict.exercised();
     const bool undoes_one = is_marked_as_compensation(*undone);
+    verdict.cite("engine/wire/wire.md 10");
     verdict.require(!undoes_one, 0, "it is a compensation, and another one is recorded for it");
     const std::string wrong = undoes_one ? std::string{} : spec::misrecorded(*fact.recorded->request, *undone);
     verdict.require(wrong.empty(), 0, "its compensation is recorded otherwise: {}", wrong);
 }
 
 void is_taken_under_its_lock(const CompensationTaken& taken, const Model&, Verdict& verdict) {
+    verdict.cite("engine/store/redis-schema.md 5");
     verdict.require(taken.is_locked || !is_scheduler(taken.node), taken.recorded->event,
                     "its compensation is taken off {} without {}", taken.recorded->stack->key, taken.lock);
 }
 
 void is_submitted_as_recorded(const CompensationSent& sent, Verdict& verdict) {
     const SagaEntry& recorded = *sent.recorded;
+    verdict.cite("engine/wire/wire.md 10");
     const std::string wrong =
         recorded.request == nullptr ? std::string{} : spec::missubmitted(*sent.request, *recorded.request);
     verdict.require(wrong.empty(), recorded.event, "its compensation is submitted otherwise: {}", wrong);
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 3");
     verdict.require(!sent.was_denied || recorded.submitted != nullptr, 0, "it is undone by {}, which policy had denied",
                     sent.by->name);
 }
@@ -89,8 +93,10 @@ void comes_to_its_end(const SagaEntry& recorded, Verdict& verdict) {
     const Saga& saga = *recorded.saga;
     const Job* undone = recorded.undoes;
     verdict.about(undone);
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 5");
     verdict.require(!recorded.is_taken || recorded.request != nullptr || recorded.is_kept, recorded.event,
                     "a compensation that cannot be used was taken off {}, and is not kept", recorded.stack->key);
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 1");
     verdict.require(!recorded.is_taken || recorded.is_done(), recorded.event,
                     "its compensation was taken off the saga {} and never published", saga.name);
     verdict.require(recorded.is_taken || !saga.owes(recorded), recorded.event,
@@ -99,6 +105,7 @@ void comes_to_its_end(const SagaEntry& recorded, Verdict& verdict) {
     const cap::JobRequest* request = undone->request.latest();
     if (request == nullptr || !belongs_to_workflow(*request)) return;
     // The worker of one whose pointer is refused has done the work all the same.
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone");
     verdict.require(undone->letter.first_code == "invalid_result_pointer", recorded.event,
                     "its compensation was recorded although it did not succeed");
 }
@@ -117,9 +124,11 @@ void all_is_undone(const AllAtRest&, const Model& model, Verdict& verdict) {
 
 void was_recorded(const AtRest& rest, const Model&, Verdict& verdict) {
     const auto& [last, has_succeeded, kept_aside, due_in] = rest.job->undoing;
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 5");
     verdict.require(kept_aside == 0 || !rest.job->letter.first_code.empty(), kept_aside,
                     "lockstep:saga:unreadable:{0} is kept, and there was never a dead letter {0}", rest.job->name);
     if (due_in == nullptr || due_in->is_lost) return;
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone");
     verdict.require(std::ranges::count(due_in->recorded, rest.job, &SagaEntry::undoes) > 0, 0,
                     "it succeeded, and its compensation was not recorded in the saga {}", due_in->name);
 }
@@ -137,6 +146,7 @@ void saga_exact(Rules& rules, const engine::Tunables& tunables) {
         const Duration limit = sent.rollback->has_submitted
                                    ? std::min(tunables.saga_rollback_timeout, tunables.saga_lock_ttl)
                                    : tunables.saga_lock_ttl;
+        verdict.cite("engine/wire/wire.md 10");
         const Duration passed = sent.at - sent.rollback->begun;
         verdict.require(at_least_so_long(passed) <= limit, sent.recorded->event,
                         "its compensation is submitted {} ms after its rollback was begun, which may last {} ms",
@@ -145,6 +155,7 @@ void saga_exact(Rules& rules, const engine::Tunables& tunables) {
     rules.add([&tunables](const CompensationTooOld& old, const Model& model, Verdict& verdict) {
         if (model.clocks_jumped()) return;
         verdict.exercised();
+        verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 4");
         verdict.require(
             old.met_for >= at_least_so_long(tunables.saga_entry_max_age), old.recorded->event,
             "its compensation is taken off {} for its age, and a rollback has first come across it {} ms ago",

@@ -56,6 +56,7 @@ void may_be_delayed(const Delayed& delayed, const Model& model, Verdict& verdict
     const auto has_lost = [&job](const Job& one) { return one.tenant == job.tenant && one.lost.any(); };
     if (std::ranges::any_of(model.jobs(), has_lost)) return;
     verdict.exercised();
+    verdict.cite("engine/delivery-semantics.md#jobs-of-a-tenant-with-a-limit, 1");
     const int others = Model::active(*job.tenant, job);
     verdict.require(others >= job.tenant_limit, 0,
                     "it has a slot of its tenant and is delayed for the limit of {}, and {} others have one",
@@ -83,6 +84,7 @@ public:
             verdict.exercised();
             if (model.weather().has_fault() || model.settings_replaced() || job.lost.any()) continue;
             const Time since = std::max(*free_since, queue.unserved_since);
+            verdict.cite("engine/delivery-semantics.md#jobs-that-wait-for-capacity, 4");
             const LongestWait wait = wait_allowed(since, spec::kUntilAWorkerIsUsed, model, tunables_);
             verdict.require(!wait.is_over(change.at), 0,
                             "it waits for a worker, and {} has had a free slot from {} ms on until {} ms",

@@ -81,6 +81,7 @@ const Stored* unprocessed_at(Time limit, const Job& job) {
 void waits_for_the_result(const StateDated& dated, Duration overdue, const Stored* result, const Model& model,
                           Verdict& verdict, Duration patience) {
     const bool says_so = dated.stays.unheard;
+    verdict.cite("engine/delivery-semantics.md#when-a-timeout-follows-a-stored-result, 5");
     verdict.require(result == nullptr || (says_so && overdue + kTolerance >= patience),
                     result == nullptr ? 0 : result->since.event,
                     "it timed out {} ms after its limit, and result number {} of it stood in the stream then and is "
@@ -111,6 +112,7 @@ void is_not_forgotten(const StateDated& dated, Duration late, Duration calm, con
                         "how long {}",
                         to_string(dated.stays.now.state), to_millis(late), to_millis(calm), to_millis(most), what);
     };
+    verdict.cite("engine/store/redis-schema.md 3.10");
     left_by(spec::wait_for_results(tunables) + 3 * tunables.reconciler_interval,
             // A tick that has begun before does not count, and the next one begins when it is over.
             tunables.reconciler_interval + 2 * ticks.time_to_read() + ticks.time_for_all(),
@@ -137,6 +139,7 @@ void on_end_of_work(const StateDated& dated, const Model& model, Verdict& verdic
     const auto calm = model.weather().lasts_for(dated.at);
     if (!calm || !ticks.get_there()) return;
     const bool of_its_worker = result != nullptr && dated.worker != 0 && dated.worker == result->worker;
+    verdict.cite("engine/delivery-semantics.md#when-a-timeout-follows-a-stored-result, 4");
     verdict.require(!by_itself || !of_its_worker || !ticks.look_at_all() || *calm <= overdue + tunables.job_lock_ttl,
                     result == nullptr ? 0 : result->since.event,
                     "it timed out {} ms after its limit, and result number {} of its own worker stood in the stream "

@@ -26,6 +26,7 @@ bool has_tenant(const Job* job) { return job != nullptr && job->causes.request_s
 void keeps_its_tenant(const RequestStored& stored, const Model&, Verdict& verdict) {
     const Job& job = *stored.job;
     if (!is_scheduler(stored.node) || stored.tenant_before.empty() || job.is_torn) return;
+    verdict.cite("engine/delivery-semantics.md#tenants-and-what-only-policy-writes, 2");
     verdict.require(stored.tenant_before == job.request.tenant, stored.stored_before,
                     "its stored request was {}'s, and becomes {}'s", stored.tenant_before, job.request.tenant);
 }
@@ -52,6 +53,7 @@ void is_asked_about_for_its_tenant(const PolicyAsked& asked, const Model& model,
     const StoredRequest& request = asked.job->request;
     verdict.exercised(model.tenants_of_requests() > 1);
     if (asks_for_former_tenant(asked)) return;
+    verdict.cite("engine/delivery-semantics.md#tenants-and-what-only-policy-writes, 1");
     verdict.require(request.conflict.empty(), request.last_stored, "{}, and policy is asked about it",
                     request.conflict);
     verdict.require(!request.conflict.empty() || asked.question->tenant() == request.tenant, request.last_stored,
@@ -64,6 +66,7 @@ void is_asked_about_for_its_tenant(const PolicyAsked& asked, const Model& model,
     const std::string complaint =
         spec::lifted_limits(asked.question->effective_config(), documents.texts_since(kSettingsKey, since),
                             documents.texts_since("cfg:org:" + std::string(request.tenant), since));
+    verdict.cite("engine/delivery-semantics.md#tenants-and-what-only-policy-writes, 4");
     verdict.require(complaint.empty(), 0, "{}", complaint);
 }
 
@@ -71,6 +74,7 @@ void is_undone_by_its_tenant(const CompensationSent& sent, const Model& model, V
     if (!has_tenant(sent.job)) return;
     const StoredRequest& request = sent.job->request;
     verdict.exercised(model.tenants_of_requests() > 1);
+    verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 4");
     verdict.require(sent.conflict.empty() && sent.tenant == request.tenant, request.last_stored,
                     "it is a job of {}, and is undone by one of {}", request.tenant,
                     sent.conflict.empty() ? sent.tenant : sent.conflict);

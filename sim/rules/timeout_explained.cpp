@@ -82,6 +82,7 @@ void is_found(const Watched& watched, const Model& model, Verdict& verdict, cons
     if (!outages.only_nats(watched.about.node, begun) || !model.weather().clear_at(Topology::kRedis, begun)) return;
     if (outages.nats_fails() || outages.nats() + kUntilReconnected > begun + tunables.publish_resend_limit) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 8.4");
     verdict.require(
         false, watched.about.event,
         "the stream has its dispatch, NATS has been back for long enough to look for it within {} ms, and it "
@@ -100,6 +101,7 @@ void was_tried(const StateChanged& change, const Model& model, Verdict& verdict,
     const Time cut = model.outages().power_cut();
     if (cut != kBeforeAll && job.submission.stored_at <= cut) return;
     verdict.exercised();
+    verdict.cite("engine/wire/wire.md 4.1");
     verdict.require(change.at - tried.at <= spec::between_tries(tunables), tried.event,
                     "it timed out while it was {}, it was not tried for {} ms, and nothing was disturbed",
                     to_string(change.in_hash), to_millis(change.at - tried.at));
@@ -126,6 +128,7 @@ void keeps_its_message(const SubmissionSettled& settled, Verdict& verdict, const
     if (!settled.was_only_one || !settled.node.valid() || job.passage.stored_by != settled.node) return;
     if (settled.given_up_at >= spec::first_given_up(tunables.bus_max_deliver)) return;
     verdict.exercised(!is_final(job.in_hash));
+    verdict.cite("engine/wire/wire.md 8.4");
     verdict.require(job.in_hash != State::dispatched || job.dispatch.worker == 0, job.passage.tried.event,
                     "its message is acknowledged by the replica that sent it and knows that the dispatch is in the "
                     "stream, and it is still DISPATCHED: only its result or its limit will end it");

@@ -83,8 +83,10 @@ void is_sent_as_stored(const Sent& sent, const Model& model, Verdict& verdict, c
                     "it is published on worker.{}.jobs, and its only submission is to be dropped: {}",
                     model.name_of(sent.worker), job.submission.flaw);
     // Like everything that policy is not asked about, this is checked once the request is stored.
+    verdict.cite("engine/delivery-semantics.md#whose-word-counts");
     verdict.require(!points_beyond(job, model, tunables, true), job.request.first_stored,
                     "its worker is sent it, and its input would be {}", model.input_of(job));
+    verdict.cite("engine/wire/wire.md 8, step 4");
     verdict.exercised(sent.has_request && job.request.contents.size() > 1);
     verdict.require(sent.is_as_stored, 0, "what its worker is sent has never been stored under its id");
 }

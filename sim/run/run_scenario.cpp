@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "sim/explain/explanation.h"
-#include "sim/rules/invariants.h"
 #include "sim/measure/run_measures.h"
+#include "sim/rules/invariants.h"
 #include "sim/run/call_ledger.h"
 #include "sim/run/expectations.h"
 #include "sim/run/expected_values.h"
@@ -115,8 +115,7 @@ private:
     void judge_rest(bool quiet);
     [[nodiscard]] bool all_submitted() const;
     void note_defect();
-    void violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
-                     std::string detail, EventNumber earlier) override;
+    void violated(Breach breach) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
     [[nodiscard]] const Time& told_at() const override { return simulation_.trace().told_at(); }
     [[nodiscard]] reports::Fact present_fact();
@@ -377,20 +376,19 @@ reports::Fact Run::present_fact() {
     return {.event = present(), .at_ns = simulation_.now().time_since_epoch().count(), .node = {}, .what = {}};
 }
 
-void Run::violated_at(EventNumber here, std::string_view invariant, fakes::NodeId node, std::string_view job,
-                      std::string detail, EventNumber earlier) {
-    if (!judged(invariant) || result_.violations.size() >= kViolationsMax) return;
-    result_.violations.push_back({std::string(invariant),
-                                  engine::to_millis(simulation_.now().time_since_epoch()),
-                                  node.valid() ? std::string(simulation_.topology().name(node)) : std::string{},
-                                  std::string(job),
-                                  std::move(detail),
-                                  {},
-                                  present_fact()});
-    Violation& violation = result_.violations.back();
+void Run::violated(Breach breach) {
+    if (!judged(breach.invariant) || result_.violations.size() >= kViolationsMax) return;
+    Violation& violation = result_.violations.emplace_back();
+    violation.invariant = breach.invariant;
+    violation.at_ms = engine::to_millis(simulation_.now().time_since_epoch());
+    if (breach.node.valid()) violation.node = simulation_.topology().name(breach.node);
+    violation.job = breach.job;
+    violation.detail = std::move(breach.detail);
+    violation.paragraph = breach.paragraph;
+    violation.fact = present_fact();
     violation.at_rest = at_rest_;
-    if (here != 0) violation.fact.event = here;
-    if (earlier != 0) violation.earlier.emplace().event = earlier;
+    if (breach.here != 0) violation.fact.event = breach.here;
+    if (breach.earlier != 0) violation.earlier.emplace().event = breach.earlier;
     const bool all_found =
         std::ranges::all_of(scenario_.expect.violated, [this](const std::string& name) { return found(name); });
     if (all_found) simulation_.stop("a violation");

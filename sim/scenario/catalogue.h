@@ -21,6 +21,7 @@ struct NamedItem {
     std::string_view name;
     std::string_view help;
     bool available = false;
+    std::string_view paragraph{};  // of the documents, which it comes from
 };
 
 /// Defined with the rules, in whose table (sim/rules/invariants.h) stands what judges each: the file format needs names only.

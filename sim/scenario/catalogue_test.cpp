@@ -27,6 +27,10 @@ TEST(Catalogue, TheDocumentationSaysWhichInvariantsExcuseWhatIsLost) {
     }
 }
 
+TEST(Catalogue, EachInvariantNamesTheParagraphThatItComesFrom) {
+    for (const NamedItem& invariant : invariant_table()) EXPECT_NE(invariant.paragraph, "") << invariant.name;
+}
+
 TEST(Catalogue, WhereOnlyNatsForgetsNothingIsExcusedButWhatItAloneKnew) {
     EXPECT_EQ(excused_by({.redis = false, .nats = true}), (std::vector<std::string>{"no_lost_job", "run_progress"}));
     EXPECT_EQ(excused_by({}), std::vector<std::string>{});

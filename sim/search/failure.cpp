@@ -74,6 +74,7 @@ std::optional<Violation> violation_of(const Document& document) {
     violation.node = engine::wire::text_member(*found, "node");
     violation.job = engine::wire::text_member(*found, "job");
     violation.detail = engine::wire::text_member(*found, "detail");
+    violation.paragraph = engine::wire::text_member(*found, "paragraph");
     return violation;
 }
 
@@ -111,8 +112,8 @@ std::string failure_text(const Failure& failure) {
     out["signature"] = failure.signature;
     if (failure.violation) {
         const Violation& v = *failure.violation;
-        out["violation"] = {
-            {"invariant", v.invariant}, {"at_ms", v.at_ms}, {"node", v.node}, {"job", v.job}, {"detail", v.detail}};
+        out["violation"] = {{"invariant", v.invariant}, {"at_ms", v.at_ms},        {"node", v.node}, {"job", v.job},
+                            {"detail", v.detail},       {"paragraph", v.paragraph}};
     }
     out["seed"] = failure.seed;
     out["digest"] = reports::digest_text(failure.digest);

@@ -52,8 +52,9 @@ TEST(Signature, OfAnExpectationIsItsText) {
 }
 
 TEST(FailureFile, GivesBackWhatWasWritten) {
-    const Failure failure =
-        failure_of(Document{{"name", "x"}}, violated("no_lost_job", "n", "j", "d"), "explore, draw 7");
+    RunResult result = violated("no_lost_job", "n", "j", "d");
+    result.violations.front().paragraph = "engine/wire/wire.md 9";
+    const Failure failure = failure_of(Document{{"name", "x"}}, result, "explore, draw 7");
     const auto read = parse_failure(failure_text(failure));
     ASSERT_TRUE(read) << read.error();
     EXPECT_EQ(read->scenario, failure.scenario);
@@ -61,6 +62,7 @@ TEST(FailureFile, GivesBackWhatWasWritten) {
     EXPECT_EQ(read->digest, 0xabcdefU);
     EXPECT_EQ(read->signature, failure.signature);
     EXPECT_EQ(read->violation->detail, "d");
+    EXPECT_EQ(read->violation->paragraph, "engine/wire/wire.md 9");
     EXPECT_EQ(read->origin, "explore, draw 7");
 }
 

@@ -1,4 +1,4 @@
-// What lets a replica send a job (wire.md 8.1, steps 3 and 4; engine/delivery-semantics.md, "To a submitter").
+// What lets a replica send a job (wire.md 8, steps 8 and 9; engine/delivery-semantics.md, "To a submitter").
 #pragma once
 
 #include <cstdint>
