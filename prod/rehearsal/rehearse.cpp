@@ -339,9 +339,9 @@ void Rehearsal::plan_faults() {
     }
 }
 
-void Rehearsal::on_event(const fakes::Event& event, sim::Time) {
+void Rehearsal::on_event(const fakes::Event& event, sim::Time now) {
     for (Placed& placed : placed_) {
-        if (placed.matcher.hit(event)) hits_.emplace_back(placed.number, event.node);
+        if (placed.matcher.hit(event, now)) hits_.emplace_back(placed.number, event.node);
     }
 }
 

@@ -157,12 +157,12 @@ void FaultPlan::add(Fault fault) {
     queue_.push(when, NodeId{}, [this, &plan] { begin(plan, NodeId{}); });
 }
 
-void FaultPlan::on_event(const fakes::Event& event, Time /*now*/) {
+void FaultPlan::on_event(const fakes::Event& event, Time now) {
     // By index: what begins here tells of events of its own.
     const std::vector<Plan*>& listening = by_event_[static_cast<std::size_t>(event.kind)];
     for (std::size_t i = 0; i < listening.size(); ++i) {
         Plan& plan = *listening[i];
-        if (plan.trigger->hit(event)) begin(plan, event.node);
+        if (plan.trigger->hit(event, now)) begin(plan, event.node);
     }
 }
 

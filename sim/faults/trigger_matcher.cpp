@@ -28,16 +28,18 @@ TriggerMatcher::TriggerMatcher(Trigger trigger, const Topology& topology)
     for (const NodeId member : topology.members(trigger_.node)) nodes_[static_cast<std::size_t>(member.value)] = true;
 }
 
-bool TriggerMatcher::matches(const fakes::Event& event) const {
+bool TriggerMatcher::matches(const fakes::Event& event, Time now) const {
     if (event.kind != trigger_.event || event.when != trigger_.when) return false;
+    const Duration at = now.time_since_epoch();
+    if (at < trigger_.after.value_or(Duration::min()) || at > trigger_.until.value_or(Duration::max())) return false;
     if (!nodes_.empty() && !(event.node.valid() && nodes_[static_cast<std::size_t>(event.node.value)])) return false;
     return subject_matches(trigger_.subject, event.subject) && passes(trigger_.job, job_of(event)) &&
            passes(trigger_.command, event.command) && passes(trigger_.script, event.script) &&
            passes(trigger_.key, event.key) && passes(trigger_.name, event.name) && passes(trigger_.to, event.to);
 }
 
-bool TriggerMatcher::hit(const fakes::Event& event) {
-    if (!matches(event)) return false;
+bool TriggerMatcher::hit(const fakes::Event& event, Time now) {
+    if (!matches(event, now)) return false;
     switch (trigger_.per) {
         case Trigger::Per::run: return ++of_run_ == trigger_.nth;
         case Trigger::Per::node:

@@ -9,6 +9,7 @@
 #include "fakes/event.h"
 #include "sim/scenario/scenario.h"
 #include "sim/scenario/topology.h"
+#include "sim/world/virtual_time.h"
 
 namespace lockstep::sim {
 
@@ -20,10 +21,10 @@ public:
     /// The node filter may also name a group.
     TriggerMatcher(Trigger trigger, const Topology& topology);
 
-    /// Whether the event is of the kind, the moment and the filters. Counts nothing.
-    [[nodiscard]] bool matches(const fakes::Event& event) const;
+    /// Whether the event is of the kind, the moment, the time and the filters. Counts nothing.
+    [[nodiscard]] bool matches(const fakes::Event& event, Time now) const;
     /// Counts the event if it matches; true when it is the nth of the run, of its node or of its job.
-    bool hit(const fakes::Event& event);
+    bool hit(const fakes::Event& event, Time now);
 
     [[nodiscard]] const Trigger& trigger() const { return trigger_; }
 

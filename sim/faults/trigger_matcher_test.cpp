@@ -32,8 +32,8 @@ protected:
         trigger.event = EventKind::publish;
         return trigger;
     }
-    [[nodiscard]] bool matches(const Trigger& trigger, const Event& event) const {
-        return TriggerMatcher(trigger, topology).matches(event);
+    [[nodiscard]] bool matches(const Trigger& trigger, const Event& event, Time now = {}) const {
+        return TriggerMatcher(trigger, topology).matches(event, now);
     }
 
     Topology topology;
@@ -91,9 +91,24 @@ TEST_F(TriggerTest, CountsWithinTheRun) {
     Trigger trigger = on_publish();
     trigger.nth = 2;
     TriggerMatcher matcher(trigger, topology);
-    EXPECT_FALSE(matcher.hit(publish("scheduler-0")));
-    EXPECT_TRUE(matcher.hit(publish("scheduler-1")));
-    EXPECT_FALSE(matcher.hit(publish("scheduler-1")));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-0"), {}));
+    EXPECT_TRUE(matcher.hit(publish("scheduler-1"), {}));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-1"), {}));
+}
+
+TEST_F(TriggerTest, CountsWithinItsTimes) {
+    Trigger trigger = on_publish();
+    trigger.nth = 2;
+    trigger.after = std::chrono::seconds{2};
+    trigger.until = std::chrono::seconds{4};
+    TriggerMatcher matcher(trigger, topology);
+    const auto hit_at = [&](int seconds) {
+        return matcher.hit(publish("scheduler-0"), Time{std::chrono::seconds{seconds}});
+    };
+    EXPECT_FALSE(hit_at(1));
+    EXPECT_FALSE(hit_at(2));
+    EXPECT_FALSE(hit_at(5));
+    EXPECT_TRUE(hit_at(4));
 }
 
 TEST_F(TriggerTest, CountsPerNode) {
@@ -101,10 +116,10 @@ TEST_F(TriggerTest, CountsPerNode) {
     trigger.nth = 2;
     trigger.per = Trigger::Per::node;
     TriggerMatcher matcher(trigger, topology);
-    EXPECT_FALSE(matcher.hit(publish("scheduler-0")));
-    EXPECT_FALSE(matcher.hit(publish("scheduler-1")));
-    EXPECT_TRUE(matcher.hit(publish("scheduler-1")));
-    EXPECT_TRUE(matcher.hit(publish("scheduler-0")));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-0"), {}));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-1"), {}));
+    EXPECT_TRUE(matcher.hit(publish("scheduler-1"), {}));
+    EXPECT_TRUE(matcher.hit(publish("scheduler-0"), {}));
 }
 
 TEST_F(TriggerTest, CountsPerJobAndIgnoresEventsWithoutOne) {
@@ -112,11 +127,11 @@ TEST_F(TriggerTest, CountsPerJobAndIgnoresEventsWithoutOne) {
     trigger.nth = 2;
     trigger.per = Trigger::Per::job;
     TriggerMatcher matcher(trigger, topology);
-    EXPECT_FALSE(matcher.hit(publish("scheduler-0", "")));
-    EXPECT_FALSE(matcher.hit(publish("scheduler-0", "")));
-    EXPECT_FALSE(matcher.hit(publish("scheduler-0", "a")));
-    EXPECT_FALSE(matcher.hit(publish("scheduler-0", "b")));
-    EXPECT_TRUE(matcher.hit(publish("scheduler-0", "a")));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-0", ""), {}));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-0", ""), {}));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-0", "a"), {}));
+    EXPECT_FALSE(matcher.hit(publish("scheduler-0", "b"), {}));
+    EXPECT_TRUE(matcher.hit(publish("scheduler-0", "a"), {}));
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ std::string described(const EventExpectation& expectation) {
     for (const auto& [path, value] : expectation.fields) out += fmt::format(", {} {}", path, value);
     if (!expectation.in_state.empty()) out += ", in state " + expectation.in_state;
     if (expectation.before_event) out += fmt::format(", before {}", to_string(expectation.before_event->event));
-    if (expectation.after) out += ", after " + engine::format_duration(*expectation.after);
-    if (expectation.until) out += ", until " + engine::format_duration(*expectation.until);
+    if (filter.after) out += ", after " + engine::format_duration(*filter.after);
+    if (filter.until) out += ", until " + engine::format_duration(*filter.until);
     if (expectation.in_any) out += ", in any " + engine::format_duration(*expectation.in_any);
     return out;
 }
@@ -97,7 +97,7 @@ ExpectedEvents::ExpectedEvents(const Expectations& expect, const Topology& topol
 void ExpectedEvents::on_event(const fakes::Event& event, Time now) {
     count(event, now);
     for (Counter& counter : counters_) {
-        if (counter.before && counter.before->hit(event))
+        if (counter.before && counter.before->hit(event, now))
             counter.over.insert(scope_of(*counter.expectation->before_event, event));
     }
     if (seen_states_.empty() || event.kind != fakes::EventKind::state) return;
@@ -127,7 +127,6 @@ std::string ExpectedEvents::vacuous(std::size_t index) const {
 }
 
 void ExpectedEvents::count(const fakes::Event& event, Time now) {
-    const Duration at = now.time_since_epoch();
     for (Counter& counter : counters_) {
         const EventExpectation& wanted = *counter.expectation;
         const bool traced =
@@ -135,8 +134,7 @@ void ExpectedEvents::count(const fakes::Event& event, Time now) {
         counter.trace_seen |= traced;
         if (!traced) continue;
         if (!wanted.outcome.empty() && wanted.outcome != name_of(event.outcome)) continue;
-        if (at < wanted.after.value_or(Duration{0}) || at > wanted.until.value_or(Duration::max())) continue;
-        if (!counter.matcher.matches(event) || !stands(counter, event)) continue;
+        if (!counter.matcher.matches(event, now) || !stands(counter, event)) continue;
         if (!wanted.in_any) {
             ++counter.count;
             continue;

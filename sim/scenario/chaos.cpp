@@ -49,8 +49,10 @@ public:
     std::vector<Fault> run() {
         if (chaos_.faults.empty()) return {};
         for (Duration at = gap(); at + level_.length_min < heal_at_; at += gap()) {
+            const Duration longest = until_fault_free(at) - at;
+            if (longest < level_.length_min) continue;
             begin_ = at;
-            length_ = std::min(between(level_.length_min, level_.length_max), heal_at_ - at);
+            length_ = std::min(between(level_.length_min, level_.length_max), longest);
             draw(chaos_.faults[rng_.below(chaos_.faults.size())]);
         }
         std::ranges::sort(faults_, {}, [](const Fault& fault) { return std::pair(fault.at, fault.pointer); });
@@ -59,6 +61,14 @@ public:
     }
 
 private:
+    /// When what begins then has to have ended: at the latest by the healing.
+    Duration until_fault_free(Duration at) const {
+        Duration end = heal_at_;
+        for (const Stretch& stretch : chaos_.fault_free)
+            if (at < stretch.at + stretch.length) end = std::min(end, std::max(at, stretch.at));
+        return end;
+    }
+
     // Draws ------------------------------------------------------------------------------------------------------------
 
     Duration between(Duration min, Duration max) {

@@ -55,6 +55,20 @@ TEST(Chaos, EveryFaultEndsBeforeHealing) {
     }
 }
 
+TEST(Chaos, NoFaultIsInForceInAFaultFreeStretch) {
+    const Scenario scenario = with_chaos(
+        R"({"level": "heavy", "heal_at": "8m", "fault_free": [{"at": "4m", "for": "1m"}, {"at": "1m", "for": "90s"}]})");
+    int between = 0;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        for (const Fault& fault : drawn(scenario, seed)) {
+            for (const auto& [from, to] : {std::pair<Duration, Duration>{1min, 150s}, {4min, 5min}})
+                EXPECT_TRUE(fault.at + fault.duration.value_or(0s) <= from || fault.at >= to) << fault.kind();
+            between += fault.at > 2min && fault.at < 4min ? 1 : 0;
+        }
+    }
+    EXPECT_GT(between, 0);
+}
+
 TEST(Chaos, ClocksThatJumpJumpBack) {
     const Scenario scenario = with_chaos(R"({"level": "heavy", "faults": ["clock"]})");
     std::map<std::string, Duration> offsets;

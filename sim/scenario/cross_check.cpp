@@ -445,6 +445,7 @@ private:
     void trigger(const Trigger& trigger, const json& object, const std::string& at) {
         const EventInfo* event = find_event(text_of(object, "event"));
         if (event == nullptr) return;
+        window(object, at);
         if (event->deed && trigger.when == fakes::When::applied)
             add(at + "/when",
                 fmt::format("expected \"before\" or \"answered\": what \"{}\" comes to has events of its own",
@@ -478,6 +479,9 @@ private:
         if (scenario_.chaos->heal_at && *scenario_.chaos->heal_at > scenario_.duration)
             add("/chaos/heal_at",
                 fmt::format("expected a time within the duration of {}", format_duration(scenario_.duration)));
+        for (std::size_t i = 0; i < scenario_.chaos->fault_free.size(); ++i)
+            if (scenario_.chaos->fault_free[i].at >= *scenario_.chaos->heal_at)
+                add(child("/chaos/fault_free", i) + "/at", "expected a time before all is healed");
     }
 
     // Expectations -----------------------------------------------------------------------------------------------------
@@ -541,7 +545,6 @@ private:
             const Trigger filter = read_trigger(object);
             trigger(filter, object, at);
             can_match(filter, object, at);
-            window(object, at);
             for (const char* key : {"trace", "fields"})
                 if (member(object, key) != nullptr && !carries_packet(filter.event))
                     add(child(at, key), fmt::format("\"{}\" is no event of a message", to_string(filter.event)));

@@ -68,6 +68,8 @@ Document trigger_document(const Trigger& trigger) {
     put("key", trigger.key);
     put("name", trigger.name);
     put("to", trigger.to);
+    if (trigger.after) out["after"] = duration_text(*trigger.after);
+    if (trigger.until) out["until"] = duration_text(*trigger.until);
     if (trigger.nth != 1) out["nth"] = trigger.nth;
     if (trigger.per != Trigger::Per::run) out["per"] = trigger.per == Trigger::Per::node ? "node" : "job";
     return out;

@@ -51,6 +51,19 @@ TEST(FaultDocument, SaysOfEveryDrawnFaultWhatItIs) {
     }
 }
 
+TEST(FaultDocument, KeepsTheTimesInWhichItWaitsForItsEvent) {
+    Document document = chaotic();
+    document.erase("chaos");
+    const Document fault = {{"on", {{"event", "ack"}, {"after", "1m"}, {"until", "90s"}, {"nth", 2}}},
+                            {"do", "pause"},
+                            {"target", "actor"},
+                            {"for", "2s"}};
+    document["faults"] = Document::array({fault});
+    const Document written = fault_document(parsed(document).faults.at(0));
+    EXPECT_EQ(written["on"]["after"], "1m");
+    EXPECT_EQ(written["on"]["until"], "90s");
+}
+
 TEST(FaultDocument, KeepsWhatASchedulerStartsAgainWith) {
     Document document = chaotic();
     document.erase("chaos");

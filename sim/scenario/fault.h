@@ -43,6 +43,7 @@ struct Trigger {
     enum class Per : std::uint8_t { run, node, job } per = Per::run;
     /// Filters; empty = any. Globs: `*` is any run of characters.
     std::string node, job, subject, command, script, key, name, to;
+    std::optional<Duration> after, until;  // virtual time, both ends included
 };
 
 /// Tunables by name, with values as set_tunable takes them; checked.

@@ -157,6 +157,8 @@ std::vector<Field> event_filter() {
         {"key", "redis, locks: glob", text()},
         {"name", "reached, timer, fault: the name", text()},
         {"to", "state, result, checks: the new state, status or decision", text()},
+        {"after", "only events from then on", duration()},
+        {"until", "only events up to then", duration()},
     };
 }
 

@@ -190,6 +190,8 @@ Shape chaos() {
         {"level", "default moderate", named(chaos_level_table(), "chaos level")},
         {"faults", "default: all kinds", list(named(chaos_kind_table(), "kind of chaos"), 1)},
         {"heal_at", "when every fault ends; default: two thirds of the duration", duration()},
+        {"fault_free", "stretches in which no drawn fault is in force; default: none",
+         list(object({{"at", "", duration(), true}, {"for", "", duration_of_at_least(engine::Duration{1}), true}}))},
         {"heal", "default all", named(chaos_heal_table(), "way to heal")},
         {"data_loss", "also faults that destroy data which these servers had acknowledged; true: both; default false",
          either({flag(), word({kDataLosses.begin(), kDataLosses.end()}, "server that loses data")})},
@@ -200,8 +202,6 @@ std::vector<Field> outcomes() {
     auto event = format::event_filter();
     event.push_back({"outcome", "", word({"applied", "not_applied", "unknown"})});
     event.push_back({"trace", "only messages that carry this trace id", text()});
-    event.push_back({"after", "only events from then on", duration()});
-    event.push_back({"until", "only events up to then", duration()});
     event.push_back(
         {"in_any", "count the most in any span of this length, not all", duration_of_at_least(engine::Duration{1})});
     event.push_back(

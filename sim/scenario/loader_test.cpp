@@ -520,6 +520,13 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"unknown_chaos_level", R"("chaos": {"level": "hevy"})", "/chaos/level", "did you mean \"heavy\"?"},
         Broken{"unknown_chaos_kind", R"("chaos": {"faults": ["crashes"]})", "/chaos/faults/0",
                "did you mean \"crash\"?"},
+        Broken{"fault_free_after_the_healing",
+               R"("chaos": {"heal_at": "10s", "fault_free": [{"at": "2s", "for": "1s"}, {"at": "10s", "for": "1s"}]})",
+               "/chaos/fault_free/1/at", "before all is healed"},
+        Broken{
+            "fault_window_upside_down",
+            R"("faults": [{"on": {"event": "ack", "after": "9s", "until": "5s"}, "do": "pause", "target": "actor"}])",
+            "/faults/0/on/until", "at least \"after\""},
         Broken{"healing_after_the_end", R"("chaos": {"heal_at": "1h"})", "/chaos/heal_at", "within the duration"},
         Broken{"unknown_topic", R"("load": [{"topic": "job.defualt"}])", "/load/0/topic",
                "did you mean \"job.default\"?"},

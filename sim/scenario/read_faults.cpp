@@ -27,6 +27,8 @@ Trigger read_trigger(const json& object) {
     trigger.key = text_of(object, "key");
     trigger.name = text_of(object, "name");
     trigger.to = text_of(object, "to");
+    if (member(object, "after") != nullptr) trigger.after = duration_of(object, "after");
+    if (member(object, "until") != nullptr) trigger.until = duration_of(object, "until");
     return trigger;
 }
 
@@ -50,6 +52,9 @@ Chaos read_chaos(const json& object, Duration scenario_duration) {
         member(object, "faults") != nullptr ? texts_of(object, "faults") : names_of(chaos_kind_table(), true);
     // Two thirds of disturbance leave one third to drain in.
     chaos.heal_at = duration_of(object, "heal_at", scenario_duration * 2 / 3);
+    if (const json* stretches = member(object, "fault_free"))
+        for (const json& stretch : *stretches)
+            chaos.fault_free.push_back({duration_of(stretch, "at"), duration_of(stretch, "for")});
     chaos.heal = text_of(object, "heal", chaos.heal);
     if (const json* loss = member(object, "data_loss")) {
         const std::string word = loss->is_boolean() ? (loss->get<bool>() ? "both" : "") : loss->get<std::string>();

@@ -111,8 +111,6 @@ EventExpectation read_event(const json& object) {
     expectation.filter = read_trigger(object);
     expectation.outcome = text_of(object, "outcome");
     expectation.trace = text_of(object, "trace");
-    if (member(object, "after") != nullptr) expectation.after = duration_of(object, "after");
-    if (member(object, "until") != nullptr) expectation.until = duration_of(object, "until");
     if (member(object, "in_any") != nullptr) expectation.in_any = duration_of(object, "in_any");
     expectation.fields = labels_of(object, "fields");
     if (const json* before = member(object, "before_event")) expectation.before_event = read_trigger(*before);

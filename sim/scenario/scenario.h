@@ -134,10 +134,17 @@ struct Load {
 /// Sets them as an environment would: what it names is not the configuration service's to change.
 void put_in_force(const NamedTunables& named, engine::Tunables& tunables, engine::PinnedSettings& pinned);
 
+/// A stretch of virtual time.
+struct Stretch {
+    Duration at;
+    Duration length;
+};
+
 struct Chaos {
     std::string level;
     std::vector<std::string> faults;
     std::optional<Duration> heal_at;
+    std::vector<Stretch> fault_free;
     std::string heal = "all";
     DataLoss data_loss{};
 };
@@ -163,7 +170,6 @@ struct EventExpectation {
     Trigger filter;  // its event, when and filters
     std::string outcome;
     std::string trace;                          // the trace id that a message carries; empty = any
-    std::optional<Duration> after, until;       // only events within; virtual time, both ends included
     std::optional<Duration> in_any;             // not how many in all, but at most in any span of this length
     std::map<std::string, std::string> fields;  // of its packet, by path: globs
     std::optional<Trigger> before_event;        // only those before the nth of these, of the run, the node or the job

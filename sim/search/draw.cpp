@@ -9,6 +9,7 @@
 #include "sim/scenario/catalogue.h"
 #include "sim/search/dice.h"
 #include "sim/search/disturbances.h"
+#include "sim/search/fault_free.h"
 #include "sim/search/limit_themes.h"
 #include "sim/search/request_themes.h"
 #include "sim/search/theme_parts.h"
@@ -125,19 +126,20 @@ public:
         if (options_.bases.empty()) config(out).emplace("overload_limit", "2h");
         // What holds in calm weather is put to the test in calm weather only.
         const bool calm = options_.bases.empty() && dice_.chance(0.15);
-        if (!by_themselves && !calm) {
+        const bool disturbed = !by_themselves && !calm;
+        const std::size_t of_themes = out["faults"].size();
+        if (disturbed) {
             disturb(out);
             relate_to_limits(dice_, out);
         }
-        if (options_.data_loss.redis)
-            lose_in_redis(out);
-        else
-            spare_forgetful_redis(out);
-        if (options_.data_loss.nats) lose_in_nats(out);
         // By turns, as themes are: each of them meets these.
         const auto turn = number_ / themes().size() % 5;
+        if (options_.data_loss.redis) lose_in_redis(out);
+        if (options_.data_loss.nats) lose_in_nats(out);
         if (turn == 3 && options_.data_loss.redis) ask_for_a_replica(out);
-        if (turn == 2 && !by_themselves && !calm) lose_quorum(out);
+        if (turn == 2 && disturbed) lose_quorum(out);
+        if (disturbed && options_.bases.empty()) leave_fault_free(number_, of_themes, out);
+        if (!options_.data_loss.redis) spare_forgetful_redis(out);
         if (!by_themselves && dice_.chance(0.3)) out["cluster"]["schedule"] = schedule();
         keep_policy_reachable(out);
         keep_store_reachable(out);

@@ -9,6 +9,7 @@
 
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/search/fault_free.h"
 #include "sim/search/theme_parts.h"
 #include "sim/search/themes.h"
 
@@ -73,6 +74,57 @@ TEST(Themes, AnyTwoGiveAFileThatCanBeLoaded) {
             ASSERT_TRUE(loaded) << first << ", " << second << ": " << to_string(loaded.error().front());
         }
     }
+}
+
+/// A third of the time before the healing, and load in it.
+TEST(DrawScenario, LeavesFaultFreeStretchesUnderLoad) {
+    Duration free_of_faults{};
+    Duration all{};
+    int late = 0;
+    for (const int minutes : {3, 5, 8}) {
+        for (std::uint64_t number = 1; number <= 100; ++number) {
+            Dice dice(number);
+            const Duration heal_at = std::chrono::minutes{minutes};
+            const FaultFree stretches(dice, heal_at);
+            Document load =
+                Document::parse(R"([{"at": "1s", "count": 9}, {"job": {"job_id": "once"}}, {"cancel": "once"}])");
+            stretches.repeat_load(dice, load);
+            for (std::size_t i = 3; i < load.size(); ++i) {
+                EXPECT_FALSE(load[i].contains("cancel") || load[i].contains("job"));
+                EXPECT_LE(load[i]["count"], 4);
+                late += *engine::parse_duration(load[i]["at"].get_ref<const std::string&>()) > heal_at ? 1 : 0;
+            }
+            for (const Document& one : stretches.document()) {
+                const Duration begin = *engine::parse_duration(one["at"].get_ref<const std::string&>());
+                const Duration length = *engine::parse_duration(one["for"].get_ref<const std::string&>());
+                EXPECT_LE(begin + length, heal_at);
+                free_of_faults += length;
+                for (const char* at : {"0s", "40s", "100s"}) {
+                    Document fault = {{"at", at}, {"for", "2m"}};
+                    stretches.keep_out(dice, fault);
+                    const Duration from = *engine::parse_duration(fault["at"].get_ref<const std::string&>());
+                    const Duration lasts = *engine::parse_duration(fault["for"].get_ref<const std::string&>());
+                    EXPECT_TRUE(from + lasts < begin || from >= begin + length) << number << ": " << fault.dump();
+                    EXPECT_GT(lasts, Duration{});
+                }
+                Document placed = {{"on", {{"event", "ack"}}}, {"for", "150s"}};
+                stretches.keep_out(dice, placed);
+                const Document& on = placed["on"];
+                const Duration lasts = *engine::parse_duration(placed["for"].get_ref<const std::string&>());
+                const bool ends_before =
+                    on.contains("until") &&
+                    *engine::parse_duration(on["until"].get_ref<const std::string&>()) + lasts < begin;
+                const bool begins_after =
+                    on.contains("after") &&
+                    *engine::parse_duration(on["after"].get_ref<const std::string&>()) >= begin + length;
+                EXPECT_TRUE(ends_before || begins_after) << number << ": " << placed.dump();
+            }
+            all += heal_at;
+        }
+    }
+    EXPECT_GT(free_of_faults, all / 4);
+    EXPECT_LT(free_of_faults, all / 2);
+    EXPECT_GT(late, 100);
 }
 
 TEST(DrawScenario, IsTheSameForTheSameNumber) {
