@@ -22,10 +22,12 @@ void must(natsStatus status, const char* what) {
 void on_message(natsConnection*, natsSubscription*, natsMsg* message, void* closure) {
     auto* recording = static_cast<Recording*>(closure);
     const char* reply = natsMsg_GetReply(message);
+    const char* id = nullptr;
+    const bool has_id = natsMsgHeader_Get(message, "Nats-Msg-Id", &id) == NATS_OK && id != nullptr;
     recording->add(
         BusMessage{natsMsg_GetSubject(message),
                    std::string(natsMsg_GetData(message), static_cast<std::size_t>(natsMsg_GetDataLength(message))),
-                   reply == nullptr ? "" : reply, engine::to_unix_micros(wall_now())});
+                   reply == nullptr ? "" : reply, engine::to_unix_micros(wall_now()), has_id ? id : ""});
     natsMsg_Destroy(message);
 }
 

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "prod/rehearsal/worker_script.h"
-#include "sim/scenario/catalogue.h"
+#include "sim/rules/invariants.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::prod::rehearsal {
@@ -18,10 +17,6 @@ using engine::Duration;
 using sim::NodeRole;
 using sim::Scenario;
 using sim::Topology;
-
-constexpr std::array<std::string_view, 10> kJudged{
-    "no_duplicate_dispatch", "no_lost_job",   "legal_transitions", "one_terminal_result", "dead_letter_complete",
-    "result_kept",           "indexes_agree", "nothing_leaks",     "run_exclusion",       "run_progress"};
 
 /// Facts that are seen from outside as they happen, give or take some milliseconds.
 bool is_seen(fakes::EventKind kind) {
@@ -146,14 +141,15 @@ void sort_expectations(Feasibility& f) {
     expect.dead_letters.clear();
     expect.sometimes.clear();
 
-    const auto judged = [](std::string_view name) { return std::ranges::find(kJudged, name) != kJudged.end(); };
-    for (const sim::NamedItem& invariant : sim::invariant_table()) {
-        const bool asked =
-            expect.all_invariants || std::ranges::find(expect.invariants, invariant.name) != expect.invariants.end();
-        if (invariant.available && asked && !judged(invariant.name))
-            f.not_judged.push_back(fmt::format("invariant {}", invariant.name));
+    for (const sim::Standing& invariant : sim::seen_from_outside()) {
+        const auto named = std::ranges::find(expect.invariants, invariant.invariant);
+        if (invariant.left_out == 0 || (!expect.all_invariants && named == expect.invariants.end())) continue;
+        const int rules = invariant.rules + invariant.left_out;
+        const std::string part =
+            invariant.rules == 0 ? "" : fmt::format(", {} of its {} rules", invariant.left_out, rules);
+        f.not_judged.push_back(fmt::format("invariant {}{}", invariant.invariant, part));
+        if (invariant.rules == 0 && named != expect.invariants.end()) expect.invariants.erase(named);
     }
-    std::erase_if(expect.invariants, [&](const std::string& name) { return !judged(name); });
     // That each of them is put to the test is what all scenarios together owe, not the few that real servers do.
     expect.invariants_given = expect.invariants_given && !expect.all_invariants;
 }
@@ -172,8 +168,6 @@ Duration end_of_story(const Scenario& scenario) {
 }
 
 }  // namespace
-
-std::span<const std::string_view> judged_invariants() { return kJudged; }
 
 tl::expected<Feasibility, std::string> feasible(Scenario scenario, Duration limit) {
     if (!scenario.without.empty() || scenario.counterexample)

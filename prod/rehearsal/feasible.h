@@ -2,19 +2,13 @@
 // scenario and said: nothing that was not done or not seen may count as held.
 #pragma once
 
-#include <span>
 #include <string>
-#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
 #include "sim/scenario/scenario.h"
 
 namespace lockstep::prod::rehearsal {
-
-/// Those whose facts are all seen from outside: in Redis, on the bus, in the workers' record of executions. Not those that count
-/// seconds: processes of a real machine wait for it as well.
-[[nodiscard]] std::span<const std::string_view> judged_invariants();
 
 struct Feasibility {
     sim::Scenario scenario;

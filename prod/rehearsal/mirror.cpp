@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "fakes/redis/text.h"
 
@@ -66,42 +67,54 @@ redis::Session& Mirror::session(const std::string& client) {
 }
 
 void Mirror::apply(const MonitorLine& line) {
-    redis::Session& caller = session(line.inside_script() ? script_caller_ : line.client);
-    if (!line.inside_script()) {
-        // A script's words stand for all that it does: they are kept until the next command.
-        command_ = line.words;
-        command_views_.assign(command_.begin(), command_.end());
-        database_.keyspace().tell_command(caller.client(), command_views_, line.at_us / 1000);
-        const std::string_view script = scripts_.of(line.words);
-        if (calls_script(line)) {
-            script_caller_ = line.client;
-            if (!script.empty()) tell_script(caller.client(), line);
-            return;  // what it does follows, command by command
-        }
-    }
+    if (line.inside_script() && !command_) return;  // of one that the recording began in
+    if (!line.inside_script()) end_command();
+    redis::Session& caller = session(line.inside_script() ? command_->client : line.client);
     const std::vector<std::string_view> words(line.words.begin(), line.words.end());
+    if (!line.inside_script()) {
+        // A script's words stand for all that it does.
+        command_ = line;
+        runs_ = true;
+        caller_ = caller.client();
+        script_ = scripts_.of(command_->words);
+        if (!script_.empty()) tell_call(fakes::When::before);
+        command_views_.assign(command_->words.begin(), command_->words.end());
+        database_.keyspace().tell_command(caller_, command_views_, line.at_us / 1000);
+        if (calls_script(line)) return;  // what it does follows, command by command
+    }
     const redis::Command* command = redis::find_command(words);
     // A transaction's commands are told as it executes them, so EXEC itself does nothing more.
     if (command == nullptr || !command->has(redis::kWrite) || command->has(redis::kTransaction)) return;
     (void)database_.execute(caller, words, engine::WallTime(std::chrono::microseconds(line.at_us)));
 }
 
-void Mirror::tell_script(fakes::NodeId node, const MonitorLine& line) {
+void Mirror::end_command() {
+    if (!std::exchange(runs_, false)) return;
+    database_.keyspace().tell_command(caller_, {}, command_->at_us / 1000);
+    if (!script_.empty()) tell_call(fakes::When::applied);
+}
+
+void Mirror::expire_due(engine::WallTime now) {
+    if (runs_ && command_->at_us <= engine::to_unix_micros(now)) end_command();
+    if (!runs_) database_.expire_due(now);
+}
+
+void Mirror::tell_call(fakes::When when) {
+    const std::vector<std::string>& words = command_->words;
     fakes::Event event;
     event.kind = fakes::EventKind::redis;
-    event.node = node;
+    event.when = when;
+    event.node = caller_;
     event.peer = server_;
-    event.command = line.words[0];
-    event.script = scripts_.of(line.words);
-    if (line.words.size() > 3 && line.words[2] != "0") event.key = line.words[3];
+    event.command = words[0];
+    event.script = script_;
+    if (words.size() > 3 && words[2] != "0") event.key = words[3];
     event.job = redis::job_of_key(event.key);
-    for (const auto when : {fakes::When::before, fakes::When::applied}) {
-        event.when = when;
-        trace_.emit(event);
-    }
+    trace_.emit(event);
 }
 
 void Mirror::replace(Contents contents) {
+    end_command();
     database_.keyspace().restore([&] {
         redis::Keyspace& keys = database_.keyspace();
         keys.clear();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,10 @@ public:
         database_.keyspace().add_observer(observer, changes);
     }
     void apply(const MonitorLine& line);
-    /// Removes what had expired at that time.
-    void expire_due(engine::WallTime now) { database_.expire_due(now); }
+    /// What comes next belongs to no command.
+    void end_command();
+    /// Removes what had expired at that time. A command that began before it is over.
+    void expire_due(engine::WallTime now);
 
     [[nodiscard]] const fakes::redis::Keyspace& keyspace() const { return database_.keyspace(); }
     /// Takes over what a server has after it lost some of it. Observers hear of it as of a restart.
@@ -44,7 +47,7 @@ public:
 
 private:
     fakes::redis::Session& session(const std::string& client);
-    void tell_script(fakes::NodeId node, const MonitorLine& line);
+    void tell_call(fakes::When when);
 
     fakes::Trace& trace_;
     const fakes::NodeId server_;
@@ -53,9 +56,11 @@ private:
     fakes::redis::KeyspaceEvents events_;
     fakes::redis::ScriptNames scripts_;
     std::map<std::string, std::unique_ptr<fakes::redis::Session>> sessions_;  // by address
-    std::vector<std::string> command_;                                        // the last one of a client, by words
+    std::optional<MonitorLine> command_;                                      // the last one of a client
+    bool runs_ = false;                                                       // it may not be over
+    fakes::NodeId caller_;
     std::vector<std::string_view> command_views_;
-    std::string script_caller_;  // who called the script that runs
+    std::string_view script_;  // that it calls; empty: none
 };
 
 }  // namespace lockstep::prod::rehearsal

@@ -12,6 +12,17 @@ namespace {
 
 }  // namespace
 
+bool OutsideWorld::Deeds::emit(const fakes::Event& event) {
+    recording_.add(Deed{.at_us = engine::to_unix_micros(wall_now()),
+                        .kind = event.kind,
+                        .when = event.when,
+                        .accepted = event.flag,
+                        .node = event.node,
+                        .job = std::string(event.job),
+                        .to = std::string(event.to)});
+    return true;
+}
+
 engine::WallTime OutsideWorld::wall(fakes::NodeId /*node*/) const { return wall_now(); }
 engine::MonoTime OutsideWorld::monotonic(fakes::NodeId /*node*/) const { return monotonic_now(); }
 fakes::World::TimerId OutsideWorld::after(fakes::NodeId, engine::Duration, fakes::Action) { not_here(); }

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "fakes/world.h"
+#include "prod/rehearsal/recording.h"
 
 namespace lockstep::prod::rehearsal {
 
 /// Throws std::logic_error for everything that only a simulated server would ask for.
 class OutsideWorld final : public fakes::World {
 public:
-    OutsideWorld(fakes::Trace& trace, std::uint64_t seed) : trace_(trace), draws_(seed, "gateway") {}
+    OutsideWorld(Recording& recording, std::uint64_t seed) : deeds_(recording), draws_(seed, "gateway") {}
 
     [[nodiscard]] engine::WallTime wall(fakes::NodeId node) const override;
     [[nodiscard]] engine::MonoTime monotonic(fakes::NodeId node) const override;
@@ -21,10 +22,19 @@ public:
                  std::function<void(std::shared_ptr<fakes::Connection>)> done) override;
     fakes::KeyedRng& draws(std::string_view /*family*/) override { return draws_; }
     fakes::Faults& faults() override;
-    fakes::Trace& trace() override { return trace_; }
+    fakes::Trace& trace() override { return deeds_; }
 
 private:
-    fakes::Trace& trace_;
+    /// Taken down beside what the servers show, which is told later.
+    class Deeds final : public fakes::Trace {
+    public:
+        explicit Deeds(Recording& recording) : recording_(recording) {}
+        bool emit(const fakes::Event& event) override;
+
+    private:
+        Recording& recording_;
+    };
+    Deeds deeds_;
     fakes::KeyedRng draws_;
 };
 

@@ -1,5 +1,6 @@
 // What can be seen of real servers from outside, as the facts that rules are made for: what Redis says it executed
-// (MONITOR), and what NATS delivers to one who listens to everything. Taken down by other threads, told by one.
+// (MONITOR), what NATS delivers to one who listens to everything, and what the harness itself does. Taken down by other threads, told by
+// one.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "fakes/event.h"
 
 namespace lockstep::prod::rehearsal {
 
@@ -32,6 +35,8 @@ struct BusMessage {
     std::string payload;
     std::string reply;
     std::int64_t at_us = 0;  // Unix time at which it arrived
+    std::string message_id{};
+    bool is_early = false;  // as of RecordOrder
 };
 
 /// A line of the workers' record, "job time worker".
@@ -51,7 +56,18 @@ struct DeliveredMessage {
 };
 [[nodiscard]] std::optional<DeliveredMessage> parse_ack_subject(std::string_view subject);
 
-using Record = std::variant<MonitorLine, BusMessage, Execution>;
+/// What the harness itself does for users, and what they are told.
+struct Deed {
+    std::int64_t at_us = 0;
+    fakes::EventKind kind{};
+    fakes::When when{};
+    bool accepted = false;
+    fakes::NodeId node;
+    std::string job;
+    std::string to;
+};
+
+using Record = std::variant<MonitorLine, BusMessage, Execution, Deed>;
 
 /// Filled from any thread.
 class Recording {

@@ -113,7 +113,7 @@ private:
     RecordOrder order_;
     Witness witness_;
     sim::TunablesInForce tunables_;
-    sim::Judgement judgement_{*this};
+    sim::Judgement judgement_{*this, sim::Vantage::outside};
     sim::JobTracker jobs_;
     sim::RunTracker runs_;
     std::unique_ptr<sim::TraceFile> trace_file_;
@@ -145,11 +145,11 @@ Rehearsal::Rehearsal(const Scenario& scenario, std::uint64_t seed, const RunOpti
       tunables_(scenario.cluster.config),
       plan_(sim::load_plan_of(scenario)),
       run_plan_(scenario.load),
-      world_(witness_, seed) {
+      world_(recording_, seed) {
     result_.file = scenario.file;
     result_.name = scenario.name;
     result_.seed = seed;
-    sim::add_rules(judgement_, tunables_, scenario.cluster.documents.timeouts, judged_invariants());
+    sim::add_rules(judgement_, tunables_, scenario.cluster.documents.timeouts);
     observe();
 }
 
@@ -287,10 +287,12 @@ void Rehearsal::judge() {
     });
     if (!result_.error.empty()) return;
     const bool judge_rest = result_.violations.empty();
+    witness_.mirror().end_command();
     judgement_.model().flush();
     if (judge_rest) judgement_.model().at_rest(witness_.mirror().keyspace(), is_quiet);
     for (const sim::Standing& standing : judgement_.standings())
-        if (judged(standing.invariant)) result_.exercised.emplace(standing.invariant, standing.exercised);
+        if (judged(standing.invariant) && standing.rules > 0)
+            result_.exercised.emplace(standing.invariant, standing.exercised);
     const sim::ExpectedEvents no_events(scenario_.expect, topology_);
     sim::judge_expectations(scenario_.expect, jobs_, sim::MetricStore(), no_events, result_);
     sim::judge_runs(scenario_.expect, runs_, result_);

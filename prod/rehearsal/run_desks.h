@@ -5,8 +5,8 @@
 #include "prod/loop/system_clock.h"
 #include "prod/loop/system_entropy.h"
 #include "prod/loop/uv_loop.h"
-#include "sim/run/run_desk.h"
 #include "sim/run/replica_process.h"
+#include "sim/run/run_desk.h"
 
 namespace lockstep::prod::rehearsal {
 

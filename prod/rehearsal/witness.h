@@ -2,6 +2,8 @@
 // mirror. Needs no server: a recording made by hand is judged like any other.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +37,6 @@ public:
     /// An execution is a delivery that took place.
     void see_execution(const std::string& line);
 
-    /// Facts that the harness knows, such as a submit of its own.
     bool emit(const fakes::Event& told) override;
     void set_time(engine::WallTime now) { now_ = now; }
     [[nodiscard]] sim::Time now() const;
@@ -51,7 +52,12 @@ public:
 private:
     void see_line(const MonitorLine& line);
     void see_message(const BusMessage& message);
+    void see_early(const BusMessage& message);
     void see_verdict(const BusMessage& message);
+    void see_deed(const Deed& deed);
+    void tell_stored(const BusMessage& message, std::uint64_t sequence);
+    /// Whether it is the answer of a stream to whom it took a message from.
+    bool see_taken(const BusMessage& answer);
 
     const sim::Topology& topology_;
     const engine::WallTime began_;
@@ -67,6 +73,8 @@ private:
     std::uint64_t events_ = 0;
     int redis_markers_ = 0;
     int bus_markers_ = 0;
+    std::map<std::string, BusMessage> offered_;  // to streams, which have not answered, by where they answer to
+    std::set<std::string> stored_ids_;
 };
 
 }  // namespace lockstep::prod::rehearsal

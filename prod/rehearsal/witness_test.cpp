@@ -10,8 +10,8 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
-#include "prod/rehearsal/feasible.h"
 #include "sim/judge/judgement.h"
+#include "sim/model/job_keys.h"
 #include "sim/rules/invariants.h"
 
 namespace lockstep::prod::rehearsal {
@@ -37,7 +37,7 @@ sim::Cluster two_schedulers() {
 class WitnessTest : public ::testing::Test, private sim::Findings {
 protected:
     WitnessTest() {
-        sim::add_rules(judgement_, settings_, {}, judged_invariants());
+        sim::add_rules(judgement_, settings_);
         witness.add_observer(judgement_.model(), sim::Model::kWanted);
         witness.add_observer(judgement_.model(), fakes::redis::changes_heard_by<sim::Model>());
         witness.add_observer(judgement_.model().weather(), sim::Weather::kWanted);
@@ -47,32 +47,57 @@ protected:
         ++clock_;
         witness.see(MonitorLine{clock_, client, std::move(words)}, at(clock_));
     }
-    /// A script that is called and does these commands.
-    void script(const std::string& name, const std::vector<std::vector<std::string>>& commands) {
-        redis({"EVAL", "-- name: " + name + "\nreturn 1", "0"});
+    /// A script that is called under the lock of the job and does these commands.
+    void script(const std::string& job, const std::vector<std::vector<std::string>>& commands) {
+        redis({"EVAL", "-- name: commit\nreturn 1", "1", "job:meta:" + job, "token of " + job});
         for (const auto& command : commands) redis(command, "lua");
     }
-    void move(const std::string& job, const std::string& from, const std::string& to) {
-        std::string index = to;
-        std::ranges::transform(index, index.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-        std::string old = from;
-        std::ranges::transform(old, old.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
-        std::vector<std::vector<std::string>> commands{{"HSET", "job:meta:" + job, "state", to},
-                                                       {"SET", "job:state:" + job, to},
+    /// A job that is submitted and whose lock a scheduler has taken.
+    void take_up(const std::string& job) {
+        publish(std::string(wire::kSubjectSubmit), request(job), "");
+        redis({"SET", "cordum:scheduler:job:" + job, "token of " + job, "NX", "PX", millis(tunables_.job_lock_ttl)});
+    }
+    /// `dated`: Unix time in microseconds.
+    void move(const std::string& job, const std::string& from, const std::string& to, std::int64_t dated = kBegan) {
+        const std::string ttl = millis(tunables_.job_meta_ttl);
+        const std::string at_us = std::to_string(dated);
+        std::vector<std::vector<std::string>> commands{{"HSET", "job:meta:" + job, "state", to, "updated_at", at_us},
+                                                       {"PEXPIRE", "job:meta:" + job, ttl},
+                                                       {"SET", "job:state:" + job, to, "PX", ttl},
                                                        {"RPUSH", "job:events:" + job, "1|" + to},
-                                                       {"ZADD", "job:index:" + index, "1", job}};
-        if (!from.empty()) commands.push_back({"ZREM", "job:index:" + old, job});
-        script("commit", commands);
+                                                       {"PEXPIRE", "job:events:" + job, ttl},
+                                                       {"ZADD", index_of(to), at_us, job}};
+        if (!from.empty()) commands.push_back({"ZREM", index_of(from), job});
+        script(job, commands);
     }
-    void submit(const std::string& job) {
-        fakes::Event event;
-        event.kind = fakes::EventKind::submit;
-        event.when = fakes::When::answered;
-        event.job = job;
-        event.flag = true;
-        witness.emit(event);
+    void publish(const std::string& subject, const std::string& bytes, const std::string& answer_to,
+                 const std::string& message_id = {}) {
+        for (const bool is_early : {true, false})
+            witness.see(BusMessage{subject, bytes, answer_to, kBegan, message_id, is_early}, at(kBegan));
     }
+    void dispatch(const std::string& job, const std::string& answer_to = {}) {
+        publish("worker.w-0.jobs", request(job), answer_to, "dispatch of " + job);
+    }
+    void take(const std::string& answer_to, const std::string& says) { publish(answer_to, says, ""); }
+    /// A worker reports a success, and a scheduler receives it.
+    void report(const std::string& job, const std::string& pointer) {
+        cap::JobResult result;
+        result.set_job_id(job);
+        result.set_status(cap::JOB_STATUS_SUCCEEDED);
+        result.set_result_ptr(pointer);
+        result.set_worker_id("w-0");
+        const std::string bytes = wire::serialise(wire::make_packet(std::move(result), "", "w-0", at(kBegan)));
+        publish(std::string(wire::kSubjectResult), bytes, "");
+        publish(std::string(wire::kSubjectResult), bytes,
+                "$JS.ACK.CORDUM_SYS." + std::string(sim::kSchedulersResults) + ".1.17.20.1700000000000000000.0");
+    }
+    void deed(fakes::EventKind kind, const std::string& job, fakes::When when) {
+        const bool is_answered = when == fakes::When::answered;
+        witness.see(Deed{kBegan, kind, when, is_answered, sim::Topology::kOperator, job, ""}, at(kBegan));
+    }
+    void submit(const std::string& job) { deed(fakes::EventKind::submit, job, fakes::When::answered); }
     std::set<std::string> broken(bool quiet = true) {
+        witness.mirror().end_command();
         judgement_.model().at_rest(witness.mirror().keyspace(), quiet);
         return found_;
     }
@@ -85,13 +110,23 @@ protected:
                     at(kBegan)};
 
 private:
+    static std::string request(const std::string& job) {
+        cap::JobRequest request;
+        request.set_job_id(job);
+        return wire::serialise(wire::make_packet(std::move(request), "", "somebody", at(kBegan)));
+    }
+    static std::string millis(engine::Duration duration) { return std::to_string(engine::to_millis(duration)); }
+    static std::string index_of(std::string state) {
+        std::ranges::transform(state, state.begin(), [](char c) { return static_cast<char>(std::tolower(c)); });
+        return "job:index:" + state;
+    }
     void violated(sim::Breach breach) override { found_.emplace(breach.invariant); }
     sim::EventNumber present() override { return witness.events(); }
     const sim::Time& told_at() const override { return witness.told_at(); }
 
     std::int64_t clock_ = kBegan;
     std::set<std::string> found_;
-    sim::Judgement judgement_{*this};
+    sim::Judgement judgement_{*this, sim::Vantage::outside};
     const engine::Tunables tunables_;  // before the rules, which look at them as long as they live
     sim::TunablesInForce settings_{tunables_};
 };
@@ -100,13 +135,16 @@ using Names = std::set<std::string>;
 
 TEST_F(WitnessTest, ACleanHistoryBreaksNothing) {
     submit("j");
-    redis({"SET", "cordum:scheduler:job:j", "token", "NX", "PX", "60000"});
+    take_up("j");
     move("j", "", "PENDING");
     move("j", "PENDING", "SCHEDULED");
     move("j", "SCHEDULED", "DISPATCHED");
+    dispatch("j", "_INBOX.a.1");
+    take("_INBOX.a.1", R"({"stream":"CORDUM_JOBS","seq":3})");
     witness.see_execution("j 1700000000000100 w-1");
+    report("j", "");
     move("j", "DISPATCHED", "SUCCEEDED");
-    redis({"DEL", "cordum:scheduler:job:j"});
+    script("j", {{"DEL", "cordum:scheduler:job:j"}});
     EXPECT_EQ(broken(), Names{});
 }
 
@@ -117,11 +155,51 @@ TEST_F(WitnessTest, AJobThatIsExecutedTwiceIsFound) {
     EXPECT_EQ(broken(), Names{"no_duplicate_dispatch"});
 }
 
+TEST_F(WitnessTest, ADispatchThatIsInTheStreamTwiceIsFound) {
+    dispatch("j", "_INBOX.a.1");
+    take("_INBOX.a.1", R"({"stream":"CORDUM_JOBS","seq":3})");
+    dispatch("j", "_INBOX.a.2");
+    take("_INBOX.a.2", R"({"stream":"CORDUM_JOBS","seq":3,"duplicate":true})");
+    EXPECT_EQ(broken(), Names{});
+    dispatch("j", "_INBOX.a.3");
+    take("_INBOX.a.3", R"({"stream":"CORDUM_JOBS","seq":4})");
+    EXPECT_EQ(broken(), Names{"no_duplicate_dispatch"});
+}
+
 TEST_F(WitnessTest, AFinalStateThatChangesIsFound) {
+    take_up("j");
     move("j", "", "PENDING");
     move("j", "PENDING", "FAILED");
-    move("j", "FAILED", "RUNNING");
+    move("j", "FAILED", "SCHEDULED");
     EXPECT_EQ(broken(false), (Names{"legal_transitions", "one_terminal_result"}));
+}
+
+TEST_F(WitnessTest, ARecordWithAWrongDateIsFound) {
+    take_up("j");
+    move("j", "", "PENDING", kBegan + 60'000'000);
+    EXPECT_EQ(broken(), Names{"records_true"});
+}
+
+TEST_F(WitnessTest, ARecordThatIsKeptForEverIsFound) {
+    take_up("j");
+    move("j", "", "PENDING");
+    script("j", {{"PERSIST", "job:meta:j"}});
+    EXPECT_EQ(broken(), Names{"lifetimes_kept"});
+}
+
+TEST_F(WitnessTest, AMoveWithoutTheLockIsFound) {
+    take_up("j");
+    script("j", {{"DEL", "cordum:scheduler:job:j"}});
+    move("j", "", "PENDING");
+    EXPECT_EQ(broken(), Names{"lock_exclusion"});
+}
+
+TEST_F(WitnessTest, ACancellationThatWasGrantedAndChangesNothingIsFound) {
+    take_up("j");
+    move("j", "", "PENDING");
+    deed(fakes::EventKind::cancel, "j", fakes::When::before);
+    deed(fakes::EventKind::cancel, "j", fakes::When::answered);
+    EXPECT_EQ(broken(), Names{"job_history"});
 }
 
 TEST_F(WitnessTest, AnAcknowledgedJobThatNobodyTookUpIsFound) {
@@ -130,6 +208,7 @@ TEST_F(WitnessTest, AnAcknowledgedJobThatNobodyTookUpIsFound) {
 }
 
 TEST_F(WitnessTest, AJobThatFailedWithoutADeadLetterIsFound) {
+    take_up("j");
     move("j", "", "PENDING");
     move("j", "PENDING", "FAILED");
     EXPECT_EQ(broken(), Names{"dead_letter_complete"});
@@ -143,19 +222,25 @@ TEST_F(WitnessTest, ATerminatedMessageWithoutADeadLetterIsFound) {
 }
 
 TEST_F(WitnessTest, AResultPointerThatIsNotTheWorkersIsFound) {
-    cap::JobResult result;
-    result.set_job_id("j");
-    result.set_status(cap::JOB_STATUS_SUCCEEDED);
-    result.set_result_ptr("redis://res:j");
-    const std::string bytes = wire::serialise(wire::make_packet(std::move(result), "", "w-0", at(kBegan)));
-    witness.see(BusMessage{std::string(wire::kSubjectResult), bytes, ""}, at(kBegan));
+    take_up("j");
+    dispatch("j");
     move("j", "", "RUNNING");
+    report("j", "redis://res:j");
     redis({"HSET", "job:meta:j", "result_ptr", "redis://res:other"});
     move("j", "RUNNING", "SUCCEEDED");
     EXPECT_EQ(broken(), Names{"result_kept"});
 }
 
+TEST_F(WitnessTest, ASuccessThatNobodyReportedIsFound) {
+    take_up("j");
+    dispatch("j");
+    move("j", "", "RUNNING");
+    move("j", "RUNNING", "SUCCEEDED");
+    EXPECT_EQ(broken(), Names{"job_history"});
+}
+
 TEST_F(WitnessTest, AnIndexThatDisagreesIsFound) {
+    take_up("j");
     move("j", "", "PENDING");
     redis({"ZREM", "job:index:pending", "j"});
     EXPECT_EQ(broken(), Names{"indexes_agree"});
@@ -163,7 +248,7 @@ TEST_F(WitnessTest, AnIndexThatDisagreesIsFound) {
 
 TEST_F(WitnessTest, ALockThatNobodyReleasesIsFound) {
     redis({"SET", "cordum:scheduler:job:j", "token"});
-    EXPECT_EQ(broken(), Names{"nothing_leaks"});
+    EXPECT_EQ(broken(), (Names{"lifetimes_kept", "nothing_leaks"}));
 }
 
 TEST_F(WitnessTest, AMirrorThatDiffersFromTheServerIsNoticed) {

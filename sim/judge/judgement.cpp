@@ -41,7 +41,7 @@ private:
     const Job* job_;
 };
 
-Judgement::Judgement(Findings& findings) : findings_(findings), model_(findings, *this) {}
+Judgement::Judgement(Findings& findings, Vantage from) : findings_(findings), model_(findings, *this), rules_(from) {}
 
 void Judgement::add(std::string_view invariant, std::string_view paragraph, RuleFactory make,
                     const engine::Tunables& tunables) {

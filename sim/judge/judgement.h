@@ -17,7 +17,7 @@ namespace lockstep::sim {
 class Judgement final : private FactListener {
 public:
     /// They outlive this.
-    explicit Judgement(Findings& findings);
+    explicit Judgement(Findings& findings, Vantage from = Vantage::inside);
 
     /// The tunables and the texts outlive this.
     void add(std::string_view invariant, std::string_view paragraph, RuleFactory make,
@@ -25,7 +25,7 @@ public:
     /// To be told of everything that it wants.
     [[nodiscard]] Model& model() { return model_; }
     [[nodiscard]] const Model& model() const { return model_; }
-    /// In the order in which they were added.
+    /// In the order in which they were added; from outside also those without a rule.
     [[nodiscard]] const std::deque<Standing>& standings() const { return standings_; }
     /// Jobs that were submitted and have put no invariant to the test, by name.
     [[nodiscard]] std::set<std::string> unjudged() const;

@@ -18,6 +18,8 @@
 //    the earlier event that makes the present one wrong, or 0. Where another paragraph than the table's says what is allowed, the rule
 //    cites it: a page of engine/ with a section ("engine/wire/wire.md 8.2") or an anchor.
 // 5. What is to have happened by a time is expected (`expect_by`), and what the run comes to is a rule over `AtRest`.
+// 6. On real servers a rule runs where the fact that it wants can be seen, and all that it goes by besides: a rule that reads in the
+//    model, or in a state that it shares, what other facts tell, names them: `rules.add<PolicyAnswered>(denied_by_policy)`.
 #pragma once
 
 #include <cstdint>
@@ -65,16 +67,23 @@ protected:
     virtual void violated(EventNumber because, std::string detail) = 0;
 };
 
+/// From where a run is judged: by all that the simulator tells, or by what real servers show of themselves.
+enum class Vantage : std::uint8_t { inside, outside };
+
 /// One invariant in one run, and what came of it so far.
 struct Standing {
     std::string_view invariant;
     std::string_view paragraph;  // of the documents, where a rule cites no other
     std::uint64_t exercised = 0;
+    int rules = 0;     // that judge it
+    int left_out = 0;  // that go by what cannot be seen from there
 };
 
 /// The rules of a run, by the facts that they want.
 class Rules {
 public:
+    explicit Rules(Vantage from = Vantage::inside) : from_(from) {}
+
     template <class Happened>
     struct Entry {
         Standing* standing;
@@ -83,10 +92,10 @@ public:
 
     /// What is added from here on judges this invariant. It outlives the rules.
     void begin(Standing& standing) { standing_ = &standing; }
-    /// A function, or a lambda, whose first parameter says which fact it wants.
-    template <class Function>
+    /// A function, or a lambda, whose first parameter says which fact it wants. It goes by what `Besides` tell, too.
+    template <class... Besides, class Function>
     void add(Function rule) {
-        add_rule(std::function(std::move(rule)));
+        add_rule<Besides...>(std::function(std::move(rule)));
     }
     template <class Happened>
     [[nodiscard]] const std::vector<Entry<Happened>>& of() const {
@@ -101,11 +110,16 @@ private:
         using Entries = std::tuple<std::vector<Entry<Happened>>...>;
     };
 
-    template <class Happened>
+    template <class... Besides, class Happened>
     void add_rule(std::function<void(const Happened&, const Model&, Verdict&)> rule) {
+        constexpr bool kSeenOutside = kIsSeenOutside<Happened> && (kIsSeenOutside<Besides> && ...);
+        const bool runs = kSeenOutside || from_ == Vantage::inside;
+        ++(runs ? standing_->rules : standing_->left_out);
+        if (!runs) return;
         std::get<std::vector<Entry<Happened>>>(entries_).push_back({standing_, std::move(rule)});
     }
 
+    Vantage from_;
     Standing* standing_ = nullptr;
     ByFact<Fact>::Entries entries_;
 };

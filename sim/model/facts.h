@@ -1,7 +1,9 @@
 // What happened, as rules see it. The facts of one command or script are delivered together, after it, in their order: each says what
 // was before it and after it, while the model already is as the whole command left it.
 //
-// A new fact is a struct here, an entry of the list below, and the place in the model that makes it.
+// A new fact is a struct here, an entry of the list below, and the place in the model that makes it. It is Observed where real servers
+// show it as well: in what Redis executes, what streams take, and what the harness does itself (prod/rehearsal). Calls and answers of a
+// process are not shown, nor who was delivered what, nor what keeps a process from its work.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -40,6 +43,9 @@ struct Observed {
     fakes::NodeId node;        // who caused it; invalid: the clock or a fault
     const Job* job = nullptr;  // null: it is about no job
 };
+
+/// It is told by the simulator alone, or real servers show only a part of it.
+struct ObservedInside : Observed {};
 
 /// How the command that changes a job is bound to the job's lock.
 struct UnderLock {
@@ -83,13 +89,13 @@ struct RecordWritten : Observed {
 };
 
 /// A replica asked for the state of a job and got no reply that has it.
-struct StateUnread : Observed {};
+struct StateUnread : ObservedInside {};
 
 /// A replica has the reply to the commit that names a worker for a job.
-struct DispatchCommitted : Observed {};
+struct DispatchCommitted : ObservedInside {};
 
 /// A replica commits to a worker for a job that it handles.
-struct WorkerChosen : Observed {
+struct WorkerChosen : ObservedInside {
     WorkerNumber worker = 0;
     Since since;                   // it made the choice after that
     std::optional<Choice> choice;  // nothing: it does not hold the lock, and the rest says nothing
@@ -100,20 +106,20 @@ struct WorkerChosen : Observed {
 };
 
 /// A scheduler that holds the lock of a job records why it did not send the job out.
-struct NotSent : Observed {
+struct NotSent : ObservedInside {
     std::string cause;
     Choice choice;
     bool was_refused = false;  // the store refused it a worker
 };
 
 /// A scheduler that holds the lock of a job publishes the job on its topic.
-struct SentOnTopic : Observed {
+struct SentOnTopic : ObservedInside {
     std::string subject;
     Choice choice;
 };
 
 /// A dispatch leaves its replica for a worker.
-struct Sent : Observed {
+struct Sent : ObservedInside {
     WorkerNumber worker = 0;
     EventNumber state_unread = 0;     // since when the replica could not read the state; 0: it could
     Sendings::Unanswered unanswered;  // what the replica was not told when it sent this message before
@@ -147,7 +153,7 @@ struct Arrived : Observed {
 };
 
 /// A consumer has handed a message to a node.
-struct Delivered : Observed {
+struct Delivered : ObservedInside {
     const Unanswered* unanswered = nullptr;  // of the node, with this delivery
     std::uint64_t bytes = 0;
     MessageLife message;  // with this delivery
@@ -161,18 +167,18 @@ struct Delivered : Observed {
 };
 
 /// A word by which a message comes again has reached its consumer.
-struct RequeueReached : Observed {
+struct RequeueReached : ObservedInside {
     SchedulersMessage message;
     engine::Duration delay{};
 };
 
 /// A replica got the answer to its question about a job, or none.
-struct PolicyAnswered : Observed {
+struct PolicyAnswered : ObservedInside {
     bool is_answer = false;
 };
 
 /// A replica calls the circuit of input policy that all share, or has the reply.
-struct SharedCircuitCalled : Observed {
+struct SharedCircuitCalled : ObservedInside {
     bool is_answered = false;
     bool is_unknown = false;  // the server does not know the script: it is called once more
     bool has_failed = false;
@@ -187,22 +193,22 @@ struct SharedCircuitChanged : Observed {
 };
 
 /// A node was frozen or thawed, or went down.
-struct NodeChanged : Observed {
+struct NodeChanged : ObservedInside {
     fakes::EventKind what{};
 };
 
 /// A connection of the node to a server broke.
-struct ConnectionBroken : Observed {
+struct ConnectionBroken : ObservedInside {
     fakes::NodeId server;
 };
 
 /// A node that hears heartbeats has not heard this one, which NATS took long ago.
-struct HeartbeatMissed : Observed {
+struct HeartbeatMissed : ObservedInside {
     Since taken;
 };
 
 /// A node answers a delivery.
-struct DeliveryAnswered : Observed {
+struct DeliveryAnswered : ObservedInside {
     std::optional<SchedulersMessage> for_schedulers;
     bool has_request = false;
     std::optional<engine::Duration> requeued_for;
@@ -219,7 +225,7 @@ struct Terminated : Observed {
 };
 
 /// A node is about to terminate a message that a consumer of schedulers delivered, or answers one of which few deliveries are left.
-struct LateAnswer : Observed {
+struct LateAnswer : ObservedInside {
     const Job* terminates = nullptr;  // the name of the dead letter of that message; null: it is not terminated
     bool requeues = false;
     std::string stream;
@@ -229,7 +235,7 @@ struct LateAnswer : Observed {
 };
 
 /// The server has made all deliveries of a message, and none was settled.
-struct DeliveriesExhausted : Observed {};
+struct DeliveriesExhausted : ObservedInside {};
 
 /// A scheduler removed a job from the index of a final state.
 struct Unlisted : Observed {
@@ -243,14 +249,14 @@ struct JobWritten : Observed {
 };
 
 /// A scheduler or workflow engine is about to publish a packet. Valid during the call.
-struct Published : Observed {
+struct Published : ObservedInside {
     const cap::BusPacket* packet = nullptr;
     std::string_view subject, message_id;
     std::int64_t redis_ms = 0;  // when it is, by the clock of Redis; 0: no command has told
 };
 
 /// A scheduler or workflow engine has written or sent something of this name in the register of outputs, for the first time.
-struct OutputMet : Observed {
+struct OutputMet : ObservedInside {
     std::string_view name;  // valid during the run
 };
 
@@ -261,21 +267,21 @@ struct SettingsWritten : Observed {
 };
 
 /// A scheduler is about to publish a dead letter. `job` is null: it is about none. Valid during the call.
-struct LetterSent : Observed {
+struct LetterSent : ObservedInside {
     const cap::BusPacket* packet = nullptr;
 };
 
 /// The stream has a sum of dead letters (LetterSums).
-struct SumPublished : Observed {
+struct SumPublished : ObservedInside {
     std::string name;
     std::optional<Time> before;  // the sum of this name before it
 };
 
 /// A replica reports that a gate is done.
-struct GatePassed : Observed {};
+struct GatePassed : ObservedInside {};
 
 /// A replica goes by an approval of a job that waits for one.
-struct ApprovalCounted : Observed {
+struct ApprovalCounted : ObservedInside {
     HumanWord::Waiting waiting;
 };
 
@@ -303,21 +309,21 @@ struct TenantNamed : Observed {
 };
 
 /// A replica asks policy about a job.
-struct PolicyAsked : Observed {
+struct PolicyAsked : ObservedInside {
     std::shared_ptr<const cap::PolicyCheckRequest> question;
     EventNumber acquired =
         0;  // when its handler acquired the job's lock; 0: it does not have it, or it is a rollback's
 };
 
 /// A replica asks output policy about the output of a job.
-struct OutputAsked : Observed {
+struct OutputAsked : ObservedInside {
     std::shared_ptr<const cap_output::OutputCheckRequest> question;
     std::optional<OutputSizes> sizes;  // of what it points to
     bool is_about_result = false;      // as of OutputScans::asked
 };
 
 /// The compensation of a job is being submitted. `job`: the one that it undoes.
-struct CompensationSent : Observed {
+struct CompensationSent : ObservedInside {
     std::string tenant;
     std::string conflict;  // how it names another one as well; empty: it does not
     const Job* by = nullptr;
@@ -344,7 +350,7 @@ struct CompensationTaken : Observed {
 };
 
 /// One was kept aside for its age.
-struct CompensationTooOld : Observed {
+struct CompensationTooOld : ObservedInside {
     const SagaEntry* recorded = nullptr;
     engine::Duration met_for{};  // since a rollback came across it first
 };
@@ -367,7 +373,7 @@ struct LockEnded : Observed {
 };
 
 /// A node has gone down that was asked to stop, and that nothing else has disturbed since.
-struct Stopped : Observed {
+struct Stopped : ObservedInside {
     struct HeldLock {
         std::string_view key;
         EventNumber since = 0;
@@ -379,15 +385,15 @@ struct Stopped : Observed {
 };
 
 /// A replica whose lock on the job ran out does something about the job.
-struct LockOutlived : Observed {};
+struct LockOutlived : ObservedInside {};
 
 /// A command that names a tick lock was executed.
-struct TickLockReached : Observed {
+struct TickLockReached : ObservedInside {
     TickLock lock;
 };
 
 /// A replica read a page under a tick lock.
-struct Ticked : Observed {
+struct Ticked : ObservedInside {
     TickLock lock;  // before it
 };
 
@@ -434,7 +440,7 @@ struct InputMissed : Observed {
 };
 
 /// A heartbeat came that is out of bounds, and is no sign of life.
-struct HeartbeatOutOfBounds : Observed {};
+struct HeartbeatOutOfBounds : ObservedInside {};
 
 /// A process wrote the worker snapshot.
 struct SnapshotWritten : Observed {
@@ -442,21 +448,21 @@ struct SnapshotWritten : Observed {
 };
 
 /// A node is up.
-struct ReplicaStarted : Observed {};
+struct ReplicaStarted : ObservedInside {};
 
 /// A replica takes the first job since its start, and has not read the snapshot.
-struct FirstJobTaken : Observed {
+struct FirstJobTaken : ObservedInside {
     ReplicaStart start;
 };
 
 /// A replica counts a try of a job that it has taken since its start, and leaves the state of the job as it is.
-struct TurnedAway : Observed {};
+struct TurnedAway : ObservedInside {};
 
 /// A scheduler reaches Redis from now on (replica.h).
-struct RedisReached : Observed {};
+struct RedisReached : ObservedInside {};
 
 /// A job whose submitter wrote labels or variables of policy leaves for a worker, or policy is asked about it or its output.
-struct MarksCarried : Observed {
+struct MarksCarried : ObservedInside {
     std::vector<ForeignMark> marks;
     bool about_output = false;
 };
@@ -465,7 +471,7 @@ struct MarksCarried : Observed {
 struct SubmitAcknowledged : Observed {};
 
 /// Output policy answered the latest question about the output of a job.
-struct OutputAnswered : Observed {};
+struct OutputAnswered : ObservedInside {};
 
 /// A user got the answer to an operation on a job.
 struct OperationAnswered : Observed {
@@ -474,7 +480,7 @@ struct OperationAnswered : Observed {
 };
 
 /// A scheduler acknowledges a result that brings an end.
-struct ResultSettled : Observed {
+struct ResultSettled : ObservedInside {
     State asks_for{};
     WorkerNumber worker = 0;
     EventNumber delivered = 0;  // to the scheduler; 0: not since it came up
@@ -482,17 +488,17 @@ struct ResultSettled : Observed {
 };
 
 /// A service that reads results (result_readers.h) acknowledges one.
-struct ResultAcknowledged : Observed {
+struct ResultAcknowledged : ObservedInside {
     ResultReaders::Acknowledged result;
 };
 
 /// It is about to store one in the list of the job.
-struct ResultRead : Observed {
+struct ResultRead : ObservedInside {
     ResultReaders::Repeated repeated;
 };
 
 /// A scheduler acknowledges or terminates a submission of a job.
-struct SubmissionSettled : Observed {
+struct SubmissionSettled : ObservedInside {
     bool was_only_one = false;     // message about the job that was delivered and not settled
     std::int64_t given_up_at = 0;  // the delivery at which it is terminated; 0: it is acknowledged
 };
@@ -504,13 +510,13 @@ struct OutputTold : Observed {
 };
 
 /// A dispatch reached a worker, or its sender learnt that it would, after the job had ended. `node`: the sender.
-struct SentTooLate : Observed {};
+struct SentTooLate : ObservedInside {};
 
 /// A scheduler told the worker of a job to leave off.
 struct CalledOff : Observed {};
 
 /// A scheduler heard that a job is to be cancelled, which is known and has not ended.
-struct AskedToCancel : Observed {};
+struct AskedToCancel : ObservedInside {};
 
 /// A command of a scheduler has written keys.
 struct KeysWritten : Observed {
@@ -518,7 +524,7 @@ struct KeysWritten : Observed {
 };
 
 /// A replica asks for the lock of a job that is PENDING or SCHEDULED, or does something under it.
-struct WaitingJobTried : Observed {
+struct WaitingJobTried : ObservedInside {
     Time before{};  // when that was last so, or since when the job has waited and was in no queue
 };
 
@@ -531,25 +537,25 @@ struct DeadlineWritten : Observed {
 struct DispatchCounted : Observed {};
 
 /// A replica acquires its first job since it found the limits of another file in the settings, and has not written those of its own.
-struct FileLeftOut : Observed {
+struct FileLeftOut : ObservedInside {
     EventNumber found = 0;
 };
 
 /// A tenant of which a job waited had a free slot, and no job of it was being handled; one of these has changed. `job`: one that waited.
-struct FreeSlotTaken : Observed {
+struct FreeSlotTaken : ObservedInside {
     Time free_since{};
 };
 
 /// A command wrote when a job is to be tried next, and nothing else of it after that.
-struct Delayed : Observed {};
+struct Delayed : ObservedInside {};
 
 /// A command of a scheduler changed slots or queues of tenants, or looked through them.
-struct QueuesChanged : Observed {
+struct QueuesChanged : ObservedInside {
     const QueueStep* step = nullptr;
 };
 
 /// The list of the jobs that a worker has in flight was changed, or a replica has heard the worker.
-struct WorkerRoomChanged : Observed {
+struct WorkerRoomChanged : ObservedInside {
     WorkerNumber worker = 0;
     bool is_heard = false;
     bool serves_others = false;  // than before, maybe
@@ -596,5 +602,8 @@ using Fact =
                  WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut, RequestStored,
                  CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked, OutputAsked,
                  CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
+
+template <class Happened>
+inline constexpr bool kIsSeenOutside = !std::is_base_of_v<ObservedInside, Happened>;
 
 }  // namespace lockstep::sim

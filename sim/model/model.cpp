@@ -133,6 +133,7 @@ void Model::on_event(const Event& event, Time now) {
             if (event.when == When::answered && event.outcome == EventOutcome::applied) on_success_stored(event);
             break;
         case EventKind::core_publish:
+            on_request(event);
             on_announcement(event, now);
             on_success_said(event);
             break;

@@ -56,7 +56,7 @@ void approval_bound(Rules& rules, const engine::Tunables& tunables) {
                       ? Sending{"it was sent with other content than was approved", human.approval()->event}
                       : Sending{kUnapproved, human.asked()};
     });
-    rules.add([last](const Arrived& arrived, const Model&, Verdict& verdict) {
+    rules.add<Sent>([last](const Arrived& arrived, const Model&, Verdict& verdict) {
         const auto sent = arrived.job == nullptr ? last->end() : last->find(arrived.job->number);
         if (sent == last->end()) return;
         verdict.require(sent->second.fault.empty(), sent->second.earlier, "it arrived on {}: {}", arrived.subject,

@@ -211,9 +211,12 @@ void messages_come_once(Rules& rules, const engine::Tunables& tunables) {
         messages->on_answered(answered, model, verdict);
     });
     rules.add([messages](const RequeueReached& reached, const Model&, Verdict&) { messages->on_requeued(reached); });
-    rules.add([messages](const LockGranted& granted, const Model&, Verdict&) { messages->on_lock(granted); });
-    rules.add([messages](const StateChanged& change, const Model&, Verdict&) { messages->on_state(change); });
-    rules.add([messages](const JobWritten& written, const Model&, Verdict&) { messages->on_written(written); });
+    rules.add<Delivered>(
+        [messages](const LockGranted& granted, const Model&, Verdict&) { messages->on_lock(granted); });
+    rules.add<Delivered>(
+        [messages](const StateChanged& change, const Model&, Verdict&) { messages->on_state(change); });
+    rules.add<Delivered>(
+        [messages](const JobWritten& written, const Model&, Verdict&) { messages->on_written(written); });
 }
 
 }  // namespace lockstep::sim::rules

@@ -179,10 +179,10 @@ void calm_weather(Rules& rules, const engine::Tunables& tunables) {
     rules.add(no_connection_breaks);
     rules.add(all_hear_heartbeats);
     rules.add([state](const CompensationSent& sent, const Model&, Verdict&) { state->undoing[sent.node] = sent.at; });
-    rules.add([state, &tunables](const LockEnded& lock, const Model& model, Verdict& verdict) {
+    rules.add<NodeChanged>([state, &tunables](const LockEnded& lock, const Model& model, Verdict& verdict) {
         no_lock_runs_out(lock, model, verdict, state->undoing, tunables);
     });
-    rules.add([state, &tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
+    rules.add<NodeChanged>([state, &tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
         is_dispatched_once(change, model, verdict, of(state->dispatches, *change.job), tunables);
     });
     rules.add([state](const Delivered& delivered, const Model& model, Verdict&) {

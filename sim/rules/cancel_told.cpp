@@ -47,7 +47,7 @@ void owe(const Observed& by, const Owed& owed, const engine::Tunables& tunables,
 }  // namespace
 
 void cancel_told(Rules& rules, const engine::Tunables& tunables) {
-    rules.add([&tunables](const StateChanged& change, const Model&, Verdict& verdict) {
+    rules.add<NodeChanged>([&tunables](const StateChanged& change, const Model&, Verdict& verdict) {
         if (change.to != State::timeout || !is_out(change.in_hash) || by_user(change.node)) return;
         if (change.job->calling_off.worker_ended_it || !tunables.cancel_on_timeout) return;
         // A call that its replica has given up meanwhile may still have ended the job, unknown to it.

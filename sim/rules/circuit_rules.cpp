@@ -424,15 +424,17 @@ void circuit_rules(Rules& rules, const engine::Tunables& tunables) {
     rules.add([circuit](const SharedCircuitCalled& called, const Model&, Verdict& verdict) {
         circuit->on_shared(called, verdict);
     });
-    rules.add([circuit](const SharedCircuitChanged& changed, const Model&, Verdict& verdict) {
+    rules.add<PolicyAsked>([circuit](const SharedCircuitChanged& changed, const Model&, Verdict& verdict) {
         circuit->on_changed(changed, verdict);
     });
-    rules.add([circuit](const JobWritten& written, const Model& model, Verdict& verdict) {
+    rules.add<PolicyAsked>([circuit](const JobWritten& written, const Model& model, Verdict& verdict) {
         circuit->on_written(written, model, verdict);
     });
     rules.add([circuit](const NodeChanged& node, const Model&, Verdict&) { circuit->on_node(node); });
-    rules.add([circuit](const LockGranted& lock, const Model&, Verdict&) { circuit->handlings.acquired(lock); });
-    rules.add([circuit](const LockEnded& lock, const Model&, Verdict&) { circuit->handlings.released(lock); });
+    rules.add<PolicyAsked>(
+        [circuit](const LockGranted& lock, const Model&, Verdict&) { circuit->handlings.acquired(lock); });
+    rules.add<PolicyAsked>(
+        [circuit](const LockEnded& lock, const Model&, Verdict&) { circuit->handlings.released(lock); });
 }
 
 }  // namespace lockstep::sim::rules

@@ -53,20 +53,29 @@ bool waits_on(const json& step) {
     return !member_text(step, "next_attempt_at").empty() && !is_step_over(step_status(step));
 }
 
+/// A step that waited.
+bool has_gone_on(const json& steps, const std::string& key) {
+    const auto step = steps.find(key);
+    if (step == steps.end() || waits_on(*step)) return false;
+    const std::string status = step_status(*step);
+    return status == "running" || status == "succeeded";
+}
+
 class DelayTimers {
 public:
     explicit DelayTimers(const engine::Tunables& tunables) : tunables_(tunables) {}
 
-    void on_written(const RunWritten& written, const Model& model, Verdict& verdict);
+    void on_written(const RunWritten& written, Verdict& verdict);
+    /// To be asked before that.
+    void are_soon(const RunWritten& written, const Model& model, Verdict& verdict);
     void on_over(const DelayOver& over, Verdict& verdict);
     void on_timer(const TimerSet& set, const Model& model, Verdict& verdict);
 
 private:
     Waits& waits_of(const WorkflowRun& run) { return runs_[&run]; }
+    Waits& waits_before(const RunWritten& written);
     void begin_anew(Waits& waits, const RunWritten& written);
     void note_waits(Waits& waits, const RunWritten& written, const json& document, bool by_engine, Verdict* verdict);
-    void judge_going_on(const Waits& waits, const std::string& key, const Wait& wait, const RunWritten& written,
-                        const Model& model, Verdict& verdict) const;
 
     const engine::Tunables& tunables_;
     std::map<const WorkflowRun*, Waits> runs_;
@@ -92,22 +101,46 @@ void DelayTimers::begin_anew(Waits& waits, const RunWritten& written) {
         note_waits(waits, written, *written.before, false, nullptr);
 }
 
-void DelayTimers::on_written(const RunWritten& written, const Model& model, Verdict& verdict) {
+Waits& DelayTimers::waits_before(const RunWritten& written) {
     Waits& waits = waits_of(*written.run);
     if (waits.restored != written.run->restored) begin_anew(waits, written);
+    return waits;
+}
+
+void DelayTimers::are_soon(const RunWritten& written, const Model& model, Verdict& verdict) {
+    const Waits& waits = waits_before(written);
+    if (written.by_user || model.weather().has_fault() || model.redis_clock_set()) return;
+    const Time settled = std::max(model.weather().settled_since(), written.run->lock_expired);
+    for (const auto& [key, wait] : waits.by_step) {
+        // It had no place until the very change by which it goes on.
+        if (!has_gone_on(steps_of(*written.after), key) || wait.has_no_place) continue;
+        const Duration interval = wait.durable ? tunables_.delay_poller_interval : tunables_.wf_scan_interval;
+        const Duration bound = 3 * interval + 3 * interval / 8 + kCalls;  // clocks of a cluster may go a tenth slower
+        const std::int64_t since =
+            std::max({wait.due_ms, waits.timer_moved_to_ms, wait.place_since_ms, waits.rewritten_ms});
+        const Duration late = std::chrono::milliseconds{written.redis_ms - since};
+        const Duration undisturbed = written.at - settled;
+        verdict.require(std::min(late, undisturbed) <= bound, wait.since,
+                        "the step {} of the run {} goes on {} ms after its time, and nothing has been disturbed for {} "
+                        "ms",
+                        key, written.run->name, engine::to_millis(late), engine::to_millis(undisturbed));
+    }
+}
+
+void DelayTimers::on_written(const RunWritten& written, Verdict& verdict) {
+    Waits& waits = waits_before(written);
     waits.written = written.event;
     const json& steps = steps_of(*written.after);
-    for (auto wait = waits.by_step.begin(); wait != waits.by_step.end();) {
-        const auto step = steps.find(wait->first);
-        if (step != steps.end() && waits_on(*step)) {
-            ++wait;
-            continue;
-        }
-        const std::string status = step == steps.end() ? "" : step_status(*step);
-        const bool goes_on = status == "running" || status == "succeeded";
-        if (goes_on && !written.by_user) judge_going_on(waits, wait->first, wait->second, written, model, verdict);
-        wait = waits.by_step.erase(wait);
-    }
+    std::erase_if(waits.by_step, [&](const auto& entry) {
+        const auto& [key, wait] = entry;
+        if (const auto step = steps.find(key); step != steps.end() && waits_on(*step)) return false;
+        if (written.by_user || !has_gone_on(steps, key)) return true;
+        verdict.exercised();
+        verdict.require(written.redis_ms >= wait.due_ms, wait.since,
+                        "the step {} of the run {} goes on {} ms before its time", key, written.run->name,
+                        wait.due_ms - written.redis_ms);
+        return true;
+    });
     if (written.by_user) {
         waits.rewritten_ms = written.redis_ms;
         std::erase_if(waits.over, [&steps](const std::string& delay) {
@@ -141,26 +174,6 @@ void DelayTimers::note_waits(Waits& waits, const RunWritten& written, const json
     }
 }
 
-void DelayTimers::judge_going_on(const Waits& waits, const std::string& key, const Wait& wait,
-                                 const RunWritten& written, const Model& model, Verdict& verdict) const {
-    verdict.exercised();
-    const std::string& run = written.run->name;
-    verdict.require(written.redis_ms >= wait.due_ms, wait.since,
-                    "the step {} of the run {} goes on {} ms before its time", key, run,
-                    wait.due_ms - written.redis_ms);
-    // It had none until the very change by which it goes on.
-    if (model.weather().has_fault() || model.redis_clock_set() || wait.has_no_place) return;
-    const Duration interval = wait.durable ? tunables_.delay_poller_interval : tunables_.wf_scan_interval;
-    const Duration bound = 3 * interval + 3 * interval / 8 + kCalls;  // clocks of a cluster may go a tenth slower
-    const std::int64_t since =
-        std::max({wait.due_ms, waits.timer_moved_to_ms, wait.place_since_ms, waits.rewritten_ms});
-    const Duration late = std::chrono::milliseconds{written.redis_ms - since};
-    const Duration undisturbed = written.at - std::max(model.weather().settled_since(), written.run->lock_expired);
-    verdict.require(std::min(late, undisturbed) <= bound, wait.since,
-                    "the step {} of the run {} goes on {} ms after its time, and nothing has been disturbed for {} ms",
-                    key, run, engine::to_millis(late), engine::to_millis(undisturbed));
-}
-
 void DelayTimers::on_over(const DelayOver& over, Verdict& verdict) {
     Waits& waits = waits_of(*over.run);
     if (waits.restored != over.run->restored) waits.over.clear();
@@ -192,9 +205,11 @@ void DelayTimers::on_timer(const TimerSet& set, const Model& model, Verdict& ver
 
 void delay_timer_kept(Rules& rules, const engine::Tunables& tunables) {
     const auto timers = std::make_shared<DelayTimers>(tunables);
-    rules.add([timers](const RunWritten& written, const Model& model, Verdict& verdict) {
-        timers->on_written(written, model, verdict);
+    rules.add<NodeChanged>([timers](const RunWritten& written, const Model& model, Verdict& verdict) {
+        timers->are_soon(written, model, verdict);
     });
+    rules.add(
+        [timers](const RunWritten& written, const Model&, Verdict& verdict) { timers->on_written(written, verdict); });
     rules.add([timers](const DelayOver& over, const Model&, Verdict& verdict) { timers->on_over(over, verdict); });
     rules.add(
         [timers](const TimerSet& set, const Model& model, Verdict& verdict) { timers->on_timer(set, model, verdict); });

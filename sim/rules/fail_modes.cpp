@@ -230,7 +230,7 @@ void acknowledged_is_marked(const DeliveryAnswered& answered, const Marked& mark
 }  // namespace
 
 void fail_modes(Rules& rules, const engine::Tunables& tunables) {
-    rules.add([&tunables](const JobWritten& written, const Model& model, Verdict& verdict) {
+    rules.add<PolicyAnswered>([&tunables](const JobWritten& written, const Model& model, Verdict& verdict) {
         input_goes_on(written, model, verdict, tunables);
         success_is_scanned(written, verdict);
         output_passes(written, model, verdict, tunables);
@@ -241,7 +241,8 @@ void fail_modes(Rules& rules, const engine::Tunables& tunables) {
     rules.add(scan_is_claimed);
     if (tunables.bus_guard_on_error != "nak") return;
     const auto marked = std::make_shared<Marked>();
-    rules.add([marked](const KeysWritten& written, const Model&, Verdict&) { note_marks_of(written, *marked); });
+    rules.add<DeliveryAnswered>(
+        [marked](const KeysWritten& written, const Model&, Verdict&) { note_marks_of(written, *marked); });
     rules.add([marked](const DeliveryAnswered& answered, const Model&, Verdict& verdict) {
         acknowledged_is_marked(answered, *marked, verdict);
     });

@@ -72,7 +72,7 @@ void goes_by_no_old_snapshot(const WorkerChosen& chosen, const Model& model, Ver
 }  // namespace
 
 void hearsay(Rules& rules, const engine::Tunables& tunables) {
-    rules.add(names_what_it_heard);
+    rules.add<WorkerRoomChanged>(names_what_it_heard);
     rules.add(goes_by_no_old_snapshot);
     rules.add([&tunables](const SnapshotWritten&, const Model& model, Verdict& verdict) {
         if (model.clocks_jumped()) return;

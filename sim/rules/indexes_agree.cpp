@@ -143,7 +143,7 @@ void forgotten_are_removed(const AllAtRest& rest, const Model& model, Verdict& v
 void indexes_agree(Rules& rules, const engine::Tunables& tunables) {
     rules.add(known_job_stays_listed);
     rules.add(records_agree);
-    rules.add([&tunables](const AllAtRest& rest, const Model& model, Verdict& verdict) {
+    rules.add<NodeChanged>([&tunables](const AllAtRest& rest, const Model& model, Verdict& verdict) {
         forgotten_are_removed(rest, model, verdict, tunables);
     });
 }

@@ -1,6 +1,5 @@
 #include "sim/rules/invariants.h"
 
-#include <algorithm>
 
 #include "sim/rules/rules.h"
 #include "sim/scenario/catalogue.h"
@@ -292,9 +291,11 @@ std::vector<Invariant> make_table() {
          .rules = rules::records_true},
         {.name = "messages_true",
          .help = "each message says who sent it when, under which trace and id, as documented",
+         .paragraph = "engine/wire/wire.md 2.2",
          .rules = rules::messages_true},
         {.name = "unclaimed_output",
          .help = "whatever is written or sent is in the register of outputs, which says who judges it",
+         .paragraph = "engine/store/redis-schema.md 12",
          .rules = rules::unclaimed_output},
     };
 }
@@ -306,8 +307,19 @@ const std::vector<Invariant>& invariants() {
     return kTable;
 }
 
-void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts,
-               std::span<const std::string_view> only) {
+std::vector<Standing> seen_from_outside() {
+    const engine::Tunables tunables;
+    Rules rules(Vantage::outside);
+    std::vector<Standing> standings;
+    for (const Invariant& invariant : invariants()) standings.push_back({.invariant = invariant.name});
+    for (std::size_t i = 0; i < standings.size(); ++i) {
+        rules.begin(standings[i]);
+        invariants()[i].rules(rules, tunables);
+    }
+    return standings;
+}
+
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts) {
     static const engine::Tunables kDefaults;
     static const spec::Lifetimes kFamilies{TunablesInForce(kDefaults)};
     judgement.model().set_key_families(kFamilies);
@@ -327,7 +339,6 @@ void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view
     judgement.model().set_runs_go_unlocked(is_local(&engine::Tunables::wf_on_redis_error) ||
                                            is_local(&engine::Tunables::wf_on_contention));
     for (const Invariant& invariant : invariants()) {
-        if (!only.empty() && std::ranges::find(only, invariant.name) == only.end()) continue;
         const engine::Tunables* read = tunables.as_read_by(invariant.name, invariant.reads);
         if (read != nullptr) judgement.add(invariant.name, invariant.paragraph, invariant.rules, *read);
     }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,9 +28,11 @@ struct Invariant {
 /// In the order in which people read of them.
 [[nodiscard]] const std::vector<Invariant>& invariants();
 
-/// Adds the rules of all invariants that can be judged by these tunables; of those only the ones that are named, if any is. The tunables
-/// outlive them. `timeouts`: the document that the schedulers start with, as timeouts.yaml, in JSON; empty where they have none.
-void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts = {},
-               std::span<const std::string_view> only = {});
+/// How many rules of each of them run on real servers.
+[[nodiscard]] std::vector<Standing> seen_from_outside();
+
+/// Adds the rules of all invariants that can be judged by these tunables. The tunables outlive them. `timeouts`: the document that the
+/// schedulers start with, as timeouts.yaml, in JSON; empty where they have none.
+void add_rules(Judgement& judgement, TunablesInForce& tunables, std::string_view timeouts = {});
 
 }  // namespace lockstep::sim

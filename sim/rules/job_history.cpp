@@ -24,8 +24,8 @@ namespace {
 constexpr int kTriesForAnInput = 3;
 constexpr int kUnansweredThatDeny = 3;
 
-/// What is missing for the job to go to `to`; empty: nothing.
-std::string_view missing_cause(const Job& job, State from, State to, const Model& model) {
+/// What is missing of users and workers for the job to go to `to`; empty: nothing.
+std::string_view missing_cause(const Job& job, State from, State to) {
     const Causes& causes = job.causes;
     const bool approved = causes.of(Asked::approve).called;
     if (from == State::absent && !causes.is_named) return "it was never submitted";
@@ -34,35 +34,46 @@ std::string_view missing_cause(const Job& job, State from, State to, const Model
     const bool submitted_again = to == State::pending && causes.of(Asked::submit).open;
     if (from == State::approval_required && goes_on && !approved && !submitted_again) return "it was not approved";
     switch (to) {
-        case State::approval_required:
-            return causes.policy_wants_human || job.is_gate ? "" : "policy has not asked for an approval";
         case State::running: return causes.is_sent ? "" : "it has not been sent to a worker";
         case State::succeeded:
             return job.reported.success || (job.is_gate && approved) ? "" : "no worker has reported a success";
         case State::cancelled:
             return causes.of(Asked::cancel).called || job.reported.cancelled ? ""
                                                                              : "it was never asked to be cancelled";
-        case State::denied:
-            return causes.policy_refused || causes.of(Asked::reject).called ||
-                           model.misses_of_input(job) > kTriesForAnInput ||
-                           causes.policy_unanswered >= kUnansweredThatDeny
-                       ? ""
-                       : "neither policy nor a human has refused it";
         default: return {};
     }
+}
+
+/// The same of policy.
+std::string_view missing_word(const Job& job, State to, const Model& model) {
+    const Causes& causes = job.causes;
+    if (to == State::approval_required)
+        return causes.policy_wants_human || job.is_gate ? "" : "policy has not asked for an approval";
+    if (to != State::denied) return {};
+    const bool denied = causes.policy_refused || causes.of(Asked::reject).called ||
+                        model.misses_of_input(job) > kTriesForAnInput ||
+                        causes.policy_unanswered >= kUnansweredThatDeny;
+    return denied ? "" : "neither policy nor a human has refused it";
+}
+
+void require_cause(const StateChanged& change, std::string_view missing, Verdict& verdict) {
+    verdict.require(missing.empty(), 0, "it went from \"{}\" to {}, and {}", to_string(change.in_hash),
+                    to_string(change.to), missing);
 }
 
 void has_its_cause(const StateChanged& change, const Model& model, Verdict& verdict) {
     const Job& job = *change.job;
     verdict.exercised();
     if (job.lost.any()) return;
-    const std::string_view missing = missing_cause(job, change.in_hash, change.to, model);
-    verdict.require(missing.empty(), 0, "it went from \"{}\" to {}, and {}", to_string(change.in_hash),
-                    to_string(change.to), missing);
+    require_cause(change, missing_cause(job, change.in_hash, change.to), verdict);
     const bool opened =
         change.to == State::succeeded && job.is_gate && !job.reported.success && is_scheduler(change.node);
     verdict.require(!opened || job.causes.success_stored || model.packets_garbled(), 0,
                     "it is a gate and has succeeded, and no stream has the result that says so");
+}
+
+void has_its_word(const StateChanged& change, const Model& model, Verdict& verdict) {
+    if (!change.job->lost.any()) require_cause(change, missing_word(*change.job, change.to, model), verdict);
 }
 
 void binds(const OperationAnswered& answer, const Model&, Verdict& verdict) {
@@ -97,6 +108,7 @@ void has_ended_its_job(const ResultSettled& settled, const Model& model, Verdict
 
 void job_history(Rules& rules, const engine::Tunables& tunables) {
     rules.add(has_its_cause);
+    rules.add<PolicyAnswered>(has_its_word);
     rules.add(binds);
     rules.add([&tunables](const ResultSettled& settled, const Model& model, Verdict& verdict) {
         has_ended_its_job(settled, model, verdict, tunables);

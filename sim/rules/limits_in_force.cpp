@@ -197,20 +197,20 @@ void leaves_none_of_another(const FileLeftOut& left, const Model&, Verdict& verd
 }  // namespace
 
 void limits_in_force(Rules& rules, const engine::Tunables& tunables) {
-    const auto add =
-        [&]<class Happened>(void (*rule)(const Happened&, const Model&, Verdict&, const engine::Tunables&)) {
-            rules.add([rule, &tunables](const Happened& happened, const Model& model, Verdict& verdict) {
-                rule(happened, model, verdict, tunables);
-            });
-        };
+    const auto add_with_policy = [&]<class Happened>(
+                                     void (*rule)(const Happened&, const Model&, Verdict&, const engine::Tunables&)) {
+        rules.add<PolicyAnswered>([rule, &tunables](const Happened& happened, const Model& model, Verdict& verdict) {
+            rule(happened, model, verdict, tunables);
+        });
+    };
     rules.add(keeps_the_limits);
     rules.add(are_of_its_file);
     rules.add(leaves_none_of_another);
-    add(has_a_cause);
-    add(on_move);
-    add(may_be_dispatched);
-    add(had_its_retries);
-    add(waits_by_a_limit);
+    add_with_policy(has_a_cause);
+    add_with_policy(on_move);
+    add_with_policy(may_be_dispatched);
+    add_with_policy(had_its_retries);
+    add_with_policy(waits_by_a_limit);
 }
 
 }  // namespace lockstep::sim::rules

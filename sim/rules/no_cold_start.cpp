@@ -84,8 +84,9 @@ private:
 void no_cold_start(Rules& rules, const engine::Tunables& tunables) {
     const auto named = std::make_shared<NamedSinceStart>(tunables);
     rules.add([named](const ReplicaStarted& started, const Model& model, Verdict&) { named->started(started, model); });
-    rules.add([named](const SnapshotWritten&, const Model& model, Verdict&) { named->written(model.snapshot()); });
-    rules.add([named](const StateChanged& change, const Model& model, Verdict& verdict) {
+    rules.add<ReplicaStarted>(
+        [named](const SnapshotWritten&, const Model& model, Verdict&) { named->written(model.snapshot()); });
+    rules.add<ReplicaStarted>([named](const StateChanged& change, const Model& model, Verdict& verdict) {
         if (change.to == State::dispatched && change.from != change.to)
             verdict.exercised(!named->free_for(change, model, nullptr).names.empty());
     });

@@ -112,7 +112,7 @@ void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict,
 
 void nothing_leaks(Rules& rules, const engine::Tunables& tunables) {
     rules.add(has_an_end);
-    rules.add(is_released_soon);
+    rules.add<NodeChanged>(is_released_soon);
     rules.add(leaves_nothing_behind);
     rules.add([&tunables](const AllAtRest& end, const Model& model, Verdict& verdict) {
         nothing_is_left(end, model, verdict, tunables);

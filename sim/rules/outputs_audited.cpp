@@ -52,7 +52,7 @@ void all_is_told(const AtRest& rest, const Model& model, Verdict& verdict) {
 
 void outputs_audited(Rules& rules, const engine::Tunables&) {
     rules.add(says_what_is_recorded);
-    rules.add(all_is_told);
+    rules.add<NodeChanged>(all_is_told);
 }
 
 }  // namespace lockstep::sim::rules

@@ -36,7 +36,7 @@ void policy_before_dispatch(Rules& rules, const engine::Tunables& tunables) {
         const bool may_go = sent.job->human.approval() || spec::leave_of(sent, model, tunables) != spec::Leave::none;
         (*last)[sent.job->number] = may_go ? LastLeave{} : LastLeave{fault_of(sent.word), sent.word.heard};
     });
-    rules.add([last](const Arrived& arrived, const Model& model, Verdict& verdict) {
+    rules.add<Sent>([last](const Arrived& arrived, const Model& model, Verdict& verdict) {
         verdict.exercised();
         const auto sent = arrived.job == nullptr ? last->end() : last->find(arrived.job->number);
         const bool known = sent != last->end();

@@ -52,7 +52,7 @@ void quarantine_final(Rules& rules, const engine::Tunables&) {
         verdict.exercised(answer == "QUARANTINE" || answer == "REDACT");
     });
     rules.add(points_to_what_is_stored);
-    rules.add(ends_as_policy_said);
+    rules.add<OutputAnswered>(ends_as_policy_said);
 }
 
 }  // namespace lockstep::sim::rules

@@ -142,8 +142,8 @@ void verdict_is_true(const JobWritten& written, const Model& model, Verdict& ver
 }  // namespace
 
 void answers_are_true(Rules& rules) {
-    rules.add(decision_is_true);
-    rules.add(verdict_is_true);
+    rules.add<PolicyAnswered>(decision_is_true);
+    rules.add<OutputAnswered>(verdict_is_true);
 }
 
 }  // namespace lockstep::sim::rules

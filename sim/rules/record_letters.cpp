@@ -30,21 +30,22 @@ bool is_its_topic(const Job& job, std::string_view topic) {
     return std::ranges::any_of(topics, [&](std::string_view one) { return quotable(one) == quotable(topic); });
 }
 
-/// Empty: the code and the status are those of what became of it.
-std::string_view contradiction(const Job& job, const LetterText& letter) {
+/// By a worker, which ended the job so.
+bool was_reported(const Job& job, const LetterText& letter) {
     const bool reported = std::ranges::any_of(job.sources.reports, [&letter](const Report& report) {
         return report.status == letter.status && says(letter.code, report.code) && says(letter.reason, report.reason);
     });
-    if (reported && spec::state_after(letter.status) == job.in_hash) return {};
+    return reported && spec::state_after(letter.status) == job.in_hash;
+}
+
+/// Empty: the code and the status are those of what became of it.
+std::string_view contradiction(const Job& job, const LetterText& letter) {
+    if (was_reported(job, letter)) return {};
     const CodeMeaning* meaning = spec::meaning_of(letter.code);
     if (meaning == nullptr) return "no worker has reported that";
     const std::string_view end = job.in_hash == State::denied ? "JOB_STATUS_DENIED" : "JOB_STATUS_FAILED";
     if (letter.status != (meaning->status.empty() ? end : meaning->status)) return "it has another status";
     if (meaning->state != State::absent && meaning->state != job.in_hash) return "it is not of that end";
-    const bool given = std::ranges::any_of(job.sources.decisions, [&letter](const PolicyAnswer& answer) {
-        return answer.decision == "DENY" && says(letter.reason, answer.reason);
-    });
-    if (letter.code == "safety_denied" && !given) return "policy has not given that reason";
     if (meaning->state != State::timeout) return {};
     if (!letter.reason.starts_with("timeout")) return "it does not say what was over";
     const bool is_unheard = letter.reason.find("has not been heard") != std::string::npos;
@@ -98,6 +99,21 @@ void entry_is_true(const JobWritten& written, const Model& model, Verdict& verdi
     }
 }
 
+void denial_was_given(const JobWritten& written, const Model&, Verdict& verdict) {
+    const RecordChange& change = *written.change;
+    if (!change.letter || !change.letter->has_value() || !about_a_job(change.job->name) || change.job->lost.any())
+        return;
+    const LetterText& letter = **change.letter;
+    if (letter.code != "safety_denied" || change.job->in_hash != State::denied) return;
+    if (was_reported(*change.job, letter)) return;
+    const bool given = std::ranges::any_of(change.job->sources.decisions, [&letter](const PolicyAnswer& answer) {
+        return answer.decision == "DENY" && says(letter.reason, answer.reason);
+    });
+    verdict.require(given, 0,
+                    "its dead letter says that policy has denied it ({}), and policy has not given that reason",
+                    letter.reason);
+}
+
 void publication_is_true(const LetterSent& sent, const Model&, Verdict& verdict) {
     const cap::JobResult& result = sent.packet->job_result();
     const std::string& code = result.error_code();
@@ -131,6 +147,7 @@ void publication_is_true(const LetterSent& sent, const Model&, Verdict& verdict)
 
 void letters_are_true(Rules& rules) {
     rules.add(entry_is_true);
+    rules.add<PolicyAnswered>(denial_was_given);
     rules.add(publication_is_true);
 }
 

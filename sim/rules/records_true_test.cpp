@@ -107,6 +107,12 @@ TEST_F(RecordsTrueTest, ACodeOfAnotherEndIsNone) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("it is not of that end")));
 }
 
+TEST_F(RecordsTrueTest, ADenialHasItsReasonFromPolicy) {
+    running();
+    command(kReplica, field("state", "DENIED"), letter("JOB_STATUS_DENIED", "safety_denied", "no"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("policy has not given that reason")));
+}
+
 TEST_F(RecordsTrueTest, NorDoesAStatusOfAnotherCode) {
     running();
     command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_FAILED", "timeout", "timeout: x"));

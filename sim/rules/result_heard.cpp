@@ -49,7 +49,7 @@ void all_are_read(const AllAtRest&, const Model& model, Verdict& verdict) {
 void result_heard(Rules& rules, const engine::Tunables& /*tunables*/) {
     rules.add(was_read);
     rules.add(is_not_read_twice);
-    rules.add(all_are_read);
+    rules.add<ResultRead>(all_are_read);
 }
 
 }  // namespace lockstep::sim::rules

@@ -210,18 +210,21 @@ void RetryDelays::at_rest(Verdict& verdict) const {
 
 void retry_bounds(Rules& rules, const engine::Tunables& tunables) {
     const auto tries = std::make_shared<RetryDelays>(tunables);
-    rules.add([tries, &tunables](const JobWritten& fact, const Model& model, Verdict& verdict) {
+    rules.add([&tunables](const JobWritten& fact, const Model&, Verdict& verdict) {
         has_a_delay(fact, verdict);
         has_the_delay_of_policy(fact, verdict, tunables);
+    });
+    rules.add<Delivered>([tries](const JobWritten& fact, const Model& model, Verdict& verdict) {
         tries->on_recorded(fact, model, verdict);
     });
-    rules.add([tries](const LockGranted& granted, const Model& model, Verdict&) { tries->on_lock(granted, model); });
+    rules.add<Delivered>(
+        [tries](const LockGranted& granted, const Model& model, Verdict&) { tries->on_lock(granted, model); });
     rules.add([tries](const Delivered& delivered, const Model&, Verdict&) { tries->on_delivered(delivered); });
     rules.add([tries](const DeliveryAnswered& answered, const Model&, Verdict& verdict) {
         tries->on_answered(answered, verdict);
     });
     rules.add([tries](const ReplicaStarted& started, const Model&, Verdict&) { tries->on_started(started); });
-    rules.add([tries](const AllAtRest&, const Model&, Verdict& verdict) { tries->at_rest(verdict); });
+    rules.add<Delivered>([tries](const AllAtRest&, const Model&, Verdict& verdict) { tries->at_rest(verdict); });
 }
 
 }  // namespace lockstep::sim::rules

@@ -163,7 +163,7 @@ void saga_exact(Rules& rules, const engine::Tunables& tunables) {
     });
     rules.add(is_due);
     rules.add(was_recorded);
-    rules.add(all_is_undone);
+    rules.add<CompensationSent, PolicyAsked>(all_is_undone);
 }
 
 }  // namespace lockstep::sim::rules

@@ -85,7 +85,7 @@ void single_ticker(Rules& rules, const engine::Tunables& tunables) {
     rules.add([&tunables](const TickLockReached& reached, const Model&, Verdict& verdict) {
         is_held_no_longer(reached, verdict, tunables);
     });
-    rules.add([&tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
+    rules.add<Ticked>([&tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
         ends_jobs_in_its_window(change, model, verdict, tunables);
     });
 }

@@ -103,7 +103,7 @@ void slot_used(Rules& rules, const engine::Tunables& tunables) {
     rules.add([&tunables](const FreeSlotTaken& taken, const Model& model, Verdict& verdict) {
         was_taken_in_time(taken.free_since, taken.at, model, verdict, tunables);
     });
-    rules.add([&tunables](const AtRest& rest, const Model& model, Verdict& verdict) {
+    rules.add<FreeSlotTaken>([&tunables](const AtRest& rest, const Model& model, Verdict& verdict) {
         const Tenant& tenant = *rest.job->tenant;
         if (tenant.free_since && tenant.waits == rest.job)
             was_taken_in_time(*tenant.free_since, rest.at, model, verdict, tunables);

@@ -8,7 +8,7 @@ void sound_message_kept(Rules& rules, const engine::Tunables& tunables) {
     rules.add([](const Delivered& delivered, const Model&, Verdict& verdict) {
         verdict.exercised(!delivered.is_packet && delivered.message.is_packet);
     });
-    rules.add([&tunables](const Terminated& terminated, const Model&, Verdict& verdict) {
+    rules.add<Delivered>([&tunables](const Terminated& terminated, const Model&, Verdict& verdict) {
         const MessageLife& message = terminated.message;
         const bool is_kept = message.is_packet && message.deliveries <= tunables.bus_max_deliver / 2;
         verdict.require(!is_kept || message.garbled == 0, message.garbled,

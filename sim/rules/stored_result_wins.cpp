@@ -151,7 +151,7 @@ void on_end_of_work(const StateDated& dated, const Model& model, Verdict& verdic
 }  // namespace
 
 void stored_result_wins(Rules& rules, const engine::Tunables& tunables) {
-    rules.add([&tunables](const StateDated& dated, const Model& model, Verdict& verdict) {
+    rules.add<Delivered>([&tunables](const StateDated& dated, const Model& model, Verdict& verdict) {
         on_end_of_work(dated, model, verdict, tunables);
     });
 }

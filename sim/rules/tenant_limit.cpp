@@ -18,6 +18,6 @@ void within_the_tenants_limit(const StateChanged& change, const Model&, Verdict&
 
 }  // namespace
 
-void tenant_limit(Rules& rules, const engine::Tunables&) { rules.add(within_the_tenants_limit); }
+void tenant_limit(Rules& rules, const engine::Tunables&) { rules.add<PolicyAnswered>(within_the_tenants_limit); }
 
 }  // namespace lockstep::sim::rules

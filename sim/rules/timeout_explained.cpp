@@ -137,7 +137,7 @@ void keeps_its_message(const SubmissionSettled& settled, Verdict& verdict, const
 }  // namespace
 
 void timeout_explained(Rules& rules, const engine::Tunables& tunables) {
-    rules.add([&tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
+    rules.add<NodeChanged>([&tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
         on_change(change, model, verdict, tunables);
     });
     rules.add([&tunables](const SubmissionSettled& settled, const Model&, Verdict& verdict) {

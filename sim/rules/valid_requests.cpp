@@ -96,7 +96,7 @@ void is_sent_as_stored(const Sent& sent, const Model& model, Verdict& verdict, c
 void valid_requests(Rules& rules, const engine::Tunables& tunables) {
     rules.add(is_rejected);
     rules.add(is_not_dropped);
-    rules.add(is_not_kept);
+    rules.add<Delivered>(is_not_kept);
     rules.add([&tunables](const JobWritten& written, const Model& model, Verdict& verdict) {
         is_called_invalid(written, model, verdict, tunables);
     });

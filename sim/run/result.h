@@ -68,6 +68,8 @@ struct RunOptions {
     bool outputs = false;
     /// The judge is shown the run with this in it; null: as it is. Outlives the run.
     const Corruption* corruption = nullptr;
+    /// They are judged by what real servers would show of the run.
+    bool from_outside = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
     /// Told now and then, on the run's thread, how much virtual time has passed in it; empty = nobody is.

@@ -16,6 +16,7 @@
 #include "sim/run/expected_values.h"
 #include "sim/run/job_tracker.h"
 #include "sim/run/output_view.h"
+#include "sim/run/outside_view.h"
 #include "sim/run/run_tracker.h"
 #include "sim/run/simulated_cluster.h"
 #include "sim/run/world_dumper.h"
@@ -67,6 +68,7 @@ public:
                       {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
           cluster_(simulation_, scenario),
           tunables_(scenario.cluster.config),
+          judgement_(*this, options.from_outside ? Vantage::outside : Vantage::inside),
           expected_events_(scenario.expect, simulation_.topology()),
           expected_values_(scenario.expect) {
         add_tunables();
@@ -128,7 +130,8 @@ private:
     Simulation simulation_;
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
-    Judgement judgement_{*this};
+    Judgement judgement_;
+    OutsideView outside_{judgement_.model()};
     JobTracker jobs_;
     RunTracker runs_;
     ExpectedEvents expected_events_;
@@ -192,6 +195,10 @@ void Run::observe() {
     cluster_.redis().add_observer(runs_);
     trace.add_observer(expected_events_);
     if (!options_.judge) return;
+    if (options_.from_outside) {
+        cluster_.redis().add_observer(judgement_.model());
+        return trace.add_observer(outside_);
+    }
     if (options_.outputs || options_.corruption != nullptr) {
         view_.emplace(simulation_.topology(), options_.corruption, judgement_.model(), Model::kWanted);
         view_->keys().add_observer(judgement_.model());
