@@ -9,6 +9,8 @@ namespace lockstep::sim {
 
 /// All jobs that wait, by since when.
 inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting";
+/// Those of a tenant, likewise: its name follows.
+inline constexpr std::string_view kCapacityWaitingOf = "lockstep:capacity:waiting:of:";
 /// The jobs of one tenant in one queue: the name of the queue and that of the tenant follow.
 inline constexpr std::string_view kCapacityQueue = "lockstep:capacity:jobs:";
 /// A queue's tenants, by when each was served last.

@@ -2,6 +2,7 @@
 // it is ever taken back.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,7 @@ struct Handling {
     std::string token;
     int takes = 0;         // in a row, none of which has come back
     int takes_before = 0;  // the same, until the last one that has
+    int longest = 0;       // the most that there ever were
 
     void mark(std::string_view text) {
         const std::string_view by = text.substr(0, text.find(' '));
@@ -66,7 +68,7 @@ struct Handling {
         if (by.empty())
             takes_before = std::exchange(takes, 0);
         else
-            ++takes;
+            longest = std::max(longest, ++takes);
     }
 };
 

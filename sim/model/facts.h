@@ -421,6 +421,12 @@ struct StepSubmitted : Observed {
     const WorkflowRun* run = nullptr;
 };
 
+/// An engine wrote the input of the job of a step.
+struct StepInputWritten : Observed {
+    const WorkflowRun* run = nullptr;
+    std::string text;
+};
+
 /// The timeline of a run says that a delay is over.
 struct DelayOver : Observed {
     const WorkflowRun* run = nullptr;
@@ -594,14 +600,14 @@ using Fact =
                  StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
                  ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
                  MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate,
-                 CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, DelayOver, TimerSet,
-                 WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway, StateDated,
-                 OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest, AllAtRest, LateAnswer,
-                 DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded, Stopped,
-                 KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed, QueuesChanged,
-                 WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut, RequestStored,
-                 CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked, OutputAsked,
-                 CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
+                 CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, StepInputWritten, DelayOver,
+                 TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway,
+                 StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest, AllAtRest,
+                 LateAnswer, DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded,
+                 Stopped, KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed,
+                 QueuesChanged, WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut,
+                 RequestStored, CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked,
+                 OutputAsked, CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
 
 template <class Happened>
 inline constexpr bool kIsSeenOutside = !std::is_base_of_v<ObservedInside, Happened>;

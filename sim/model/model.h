@@ -343,6 +343,7 @@ private:
     void on_tick_call(TickLock& lock, const fakes::Event& event, Time now);
     void on_page();
     void write_run(fakes::NodeId client, std::string_view name, std::string_view document);
+    void write_step_input(fakes::NodeId client, std::string_view key, std::string_view text);
     void ask_for_step(fakes::NodeId client, std::string_view field, std::string_view request);
     void note_timeline(fakes::NodeId client, std::string_view key, std::string_view entry);
     /// Nothing: it is taken off the list.

@@ -259,11 +259,13 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         if (result_readers_.any()) client.valid() ? result_readers_.marked(*mark) : result_readers_.unmarked(*mark);
     }
     if (runs_.note_definition(key, after)) return;
+    runs_.note_mark(key, after);
     run_turns_.string_set(client, key, after);
     if (const std::string_view run = run_of_document_key(key); !run.empty()) {
         write_run(client, run, after);
         return flush_unless_in_command();
     }
+    write_step_input(client, key, after);
     if (key.starts_with("res:"))
         output_sizes_.insert_or_assign(
             std::string(key),
@@ -383,6 +385,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     for (RecordChange& change : changes_)
         if (is_job_lock(key) && change.job->name == key.substr(kJobLockPrefix.size())) change.is_let_go = true;
     run_turns_.key_removed(key);
+    runs_.note_mark(key, {});
     remove_from_queues(key, why, last);
     if (key == kLeaderNote) leader_noted_ = false;
     if (key == kSharedFailures)

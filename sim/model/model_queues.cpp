@@ -65,6 +65,8 @@ void Model::enter_queue(fakes::NodeId client, std::string_view key, std::string_
         return;
     }
     if (is_place_in_order(key) && before == nullptr) capacity_.place_taken();
+    if (key == kCapacityWaiting || key.starts_with(kCapacityWaitingOf) || key.starts_with(kCapacityQueue))
+        step().placed.push_back({&job(member), after});
     // From there on it waits for a worker, and for no slot of its tenant.
     if (key == kCapacityWaiting) {
         job(member).queued_for = QueuedFor::worker;

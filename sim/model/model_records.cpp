@@ -67,6 +67,7 @@ void Model::record_field(fakes::NodeId client, Job& job, std::string_view field,
     if (field == "trace_id") sources.trace = after;
     const std::int64_t attempts = sources.attempts;
     if (field == "attempts") sources.attempts = whole_number(after);
+    if (field == "ls_input_hash") sources.input_hash = after;
     if (field == "ls_dispatches") sources.dispatches = whole_number(after);
     if (!is_written_by_scheduler(client)) return;
     RecordChange& change = change_of(job);

@@ -37,6 +37,17 @@ void Model::write_run(fakes::NodeId client, std::string_view name, std::string_v
         if (const std::string named = member_text(step, "job_id"); !named.empty()) job(named).step.is_named = true;
 }
 
+void Model::write_step_input(fakes::NodeId client, std::string_view key, std::string_view text) {
+    constexpr std::string_view kInputPrefix = "ctx:";
+    if (!key.starts_with(kInputPrefix) || by_user(client)) return;
+    const std::string_view name = key.substr(kInputPrefix.size());
+    const WorkflowRun* run = runs_.find(run_of_job(name));
+    if (run == nullptr) return;
+    StepInputWritten& fact = note(StepInputWritten{}, client, &job(name), upcoming());
+    fact.run = run;
+    fact.text = text;
+}
+
 void Model::ask_for_step(fakes::NodeId client, std::string_view field, std::string_view request) {
     if (!field.starts_with(kSubmissionPrefix)) return;
     const std::string_view name = field.substr(kSubmissionPrefix.size());

@@ -52,6 +52,7 @@ struct RecordSources {
     std::vector<PolicyAnswer> decisions, verdicts;
     std::vector<std::string> redactions;                        // what may replace its output, by the last answers
     std::string replacement;                                    // where policy itself has put one
+    std::string input_hash;                                     // as its hash says, and so the next two
     std::int64_t attempts = 0, dispatches = 0;                  // as its hash says
     std::vector<std::pair<std::string, std::int64_t>> sent_as;  // message ids, and the number of the dispatch of each
     std::optional<LetterText> letter;                           // that a scheduler wrote

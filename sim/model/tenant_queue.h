@@ -66,6 +66,10 @@ struct QueueStep {
         const Tenant* tenant;
         const Job* job;
     };
+    struct Placed {
+        const Job* job;
+        double since;
+    };
     struct Redated {
         const Job* job;
         std::int64_t before;
@@ -74,6 +78,7 @@ struct QueueStep {
     std::vector<const Tenant*> unlisted;  // taken off the tenants with a queue
     std::vector<Entry> woken;
     std::vector<Entry> queued;
+    std::vector<Placed> placed;            // where they wait for room at a worker
     std::vector<const Job*> limited;       // their hashes were given the limit by which they wait
     std::vector<Redated> redated;          // and another time since when they wait
     std::map<const Job*, double> left;     // a queue; since when each was there

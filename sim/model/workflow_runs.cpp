@@ -33,6 +33,12 @@ WorkflowRun& WorkflowRuns::run(std::string_view name) {
     return made;
 }
 
+void WorkflowRuns::note_mark(std::string_view key, std::string_view mark) {
+    constexpr std::string_view kInHand = "lockstep:wf:in_hand:";
+    WorkflowRun* run = key.starts_with(kInHand) ? find(key.substr(kInHand.size())) : nullptr;
+    if (run != nullptr) run->handling.mark(mark);
+}
+
 bool WorkflowRuns::note_definition(std::string_view key, std::string_view value) {
     constexpr std::string_view kOfWorkflow = "wf:def:";
     constexpr std::string_view kOfRun = "lockstep:wf:def:";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fakes/redis/keyspace.h"
+#include "sim/model/causes.h"
 #include "sim/model/names.h"
 
 namespace lockstep::sim {
@@ -28,6 +29,7 @@ struct WorkflowRun {
     EventNumber restored = 0;  // when that was the whole of its latest data
     EventNumber cut_off = 0;   // when NATS lost what only it knew
     Time lock_expired{};       // last
+    Handling handling;         // by the mark of the visit that has it in hand
     std::vector<Job*> asked_for;  // whose submissions it has asked for
 };
 
@@ -44,6 +46,8 @@ public:
 
     /// Makes it if it is new.
     WorkflowRun& run(std::string_view name);
+    /// Empty: it is removed.
+    void note_mark(std::string_view key, std::string_view mark);
     /// False for a key that holds no definition.
     bool note_definition(std::string_view key, std::string_view value);
     void lose_some(EventNumber present);

@@ -1,16 +1,20 @@
 // A step that waits for a time, be it a delay or the next try after a failure, goes on when that has come by the clock of Redis: not
-// before, once, and soon. And that time is the one that its definition says; the timer of a run is that of the earliest.
+// before, once, and soon. And that time is the one that its definition says; the timer of a run is that of the earliest. So does a run
+// whose time is over: it ends then.
 //
 // Soon means: where the wait is long enough to be durable (`delay_persist_min`), within one interval of the poller and two more for
 // its lock, and a shorter one within the same of the reconciler; counted from when it was due, from the last disturbance, from when
 // the run's lock last ran out, from when a poller that has died had set the timer to, from when its parent let it begin
 // (`max_parallel`), or from when a gateway or an operator wrote the run, whichever comes last. Those set no timers: what they have
 // written is the reconciler's, and a delay that they take back is over once more.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -25,8 +29,6 @@ namespace {
 using engine::Duration;
 using nlohmann::json;
 
-/// A tick's calls, a visit and its commit.
-constexpr Duration kCalls = std::chrono::seconds{5};
 /// Milliseconds; times are written in microseconds, and read rounded down.
 constexpr std::int64_t kRounding = 2;
 
@@ -61,6 +63,26 @@ bool has_gone_on(const json& steps, const std::string& key) {
     return status == "running" || status == "succeeded";
 }
 
+/// What a change of a run has to do with the time limit of the run.
+struct TimeLimit {
+    std::optional<Wait> due;  // it ends by it, or goes on beyond it
+    bool ends = false;        // by a time limit
+    std::string what;
+};
+
+TimeLimit time_limit_of(const RunWritten& written) {
+    TimeLimit limit;
+    if (written.by_user || written.before == nullptr || written.definition == nullptr || written.run->lost != 0)
+        return limit;
+    const auto at = end_of_time(*written.definition, *written.after);
+    limit.ends = ends_by_its_limit(*written.before, *written.after);
+    limit.what = fmt::format("the run {} {}", written.run->name, limit.ends ? "ends" : "goes on");
+    const bool is_open = !is_run_over(member_text(*written.after, "status"));
+    if (at && (limit.ends || (is_open && written.redis_ms >= millis_since_epoch(*at))))
+        limit.due = Wait{.due_ms = millis_since_epoch(*at), .since = written.last_written};
+    return limit;
+}
+
 class DelayTimers {
 public:
     explicit DelayTimers(const engine::Tunables& tunables) : tunables_(tunables) {}
@@ -76,6 +98,10 @@ private:
     Waits& waits_before(const RunWritten& written);
     void begin_anew(Waits& waits, const RunWritten& written);
     void note_waits(Waits& waits, const RunWritten& written, const json& document, bool by_engine, Verdict* verdict);
+    /// `what` goes on, or ends.
+    void is_not_early(const std::string& what, const Wait& wait, const RunWritten& written, Verdict& verdict) const;
+    void is_soon(const Waits& waits, const std::string& what, const Wait& wait, const RunWritten& written,
+                 const Model& model, Verdict& verdict) const;
 
     const engine::Tunables& tunables_;
     std::map<const WorkflowRun*, Waits> runs_;
@@ -110,21 +136,13 @@ Waits& DelayTimers::waits_before(const RunWritten& written) {
 void DelayTimers::are_soon(const RunWritten& written, const Model& model, Verdict& verdict) {
     const Waits& waits = waits_before(written);
     if (written.by_user || model.weather().has_fault() || model.redis_clock_set()) return;
-    const Time settled = std::max(model.weather().settled_since(), written.run->lock_expired);
-    for (const auto& [key, wait] : waits.by_step) {
-        // It had no place until the very change by which it goes on.
-        if (!has_gone_on(steps_of(*written.after), key) || wait.has_no_place) continue;
-        const Duration interval = wait.durable ? tunables_.delay_poller_interval : tunables_.wf_scan_interval;
-        const Duration bound = 3 * interval + 3 * interval / 8 + kCalls;  // clocks of a cluster may go a tenth slower
-        const std::int64_t since =
-            std::max({wait.due_ms, waits.timer_moved_to_ms, wait.place_since_ms, waits.rewritten_ms});
-        const Duration late = std::chrono::milliseconds{written.redis_ms - since};
-        const Duration undisturbed = written.at - settled;
-        verdict.require(std::min(late, undisturbed) <= bound, wait.since,
-                        "the step {} of the run {} goes on {} ms after its time, and nothing has been disturbed for {} "
-                        "ms",
-                        key, written.run->name, engine::to_millis(late), engine::to_millis(undisturbed));
-    }
+    for (const auto& [key, wait] : waits.by_step)
+        if (has_gone_on(steps_of(*written.after), key))
+            is_soon(waits, fmt::format("the step {} of the run {} goes on", key, written.run->name), wait, written,
+                    model, verdict);
+    // One that goes on beyond its limit is late as well.
+    if (const TimeLimit limit = time_limit_of(written); limit.due)
+        is_soon(waits, limit.what, *limit.due, written, model, verdict);
 }
 
 void DelayTimers::on_written(const RunWritten& written, Verdict& verdict) {
@@ -135,12 +153,12 @@ void DelayTimers::on_written(const RunWritten& written, Verdict& verdict) {
         const auto& [key, wait] = entry;
         if (const auto step = steps.find(key); step != steps.end() && waits_on(*step)) return false;
         if (written.by_user || !has_gone_on(steps, key)) return true;
-        verdict.exercised();
-        verdict.require(written.redis_ms >= wait.due_ms, wait.since,
-                        "the step {} of the run {} goes on {} ms before its time", key, written.run->name,
-                        wait.due_ms - written.redis_ms);
+        is_not_early(fmt::format("the step {} of the run {} goes on", key, written.run->name), wait, written, verdict);
         return true;
     });
+    const TimeLimit limit = time_limit_of(written);
+    verdict.require(limit.due || !limit.ends, 0, "the run {} ends by a time limit, and has none", written.run->name);
+    if (limit.due && limit.ends) is_not_early(limit.what, *limit.due, written, verdict);
     if (written.by_user) {
         waits.rewritten_ms = written.redis_ms;
         std::erase_if(waits.over, [&steps](const std::string& delay) {
@@ -172,6 +190,27 @@ void DelayTimers::note_waits(Waits& waits, const RunWritten& written, const json
         if (wait.has_no_place && !has_no_place) wait.place_since_ms = written.redis_ms;
         wait.has_no_place = has_no_place;
     }
+}
+
+void DelayTimers::is_not_early(const std::string& what, const Wait& wait, const RunWritten& written,
+                               Verdict& verdict) const {
+    verdict.exercised();
+    verdict.require(written.redis_ms >= wait.due_ms, wait.since, "{} {} ms before its time", what,
+                    wait.due_ms - written.redis_ms);
+}
+
+void DelayTimers::is_soon(const Waits& waits, const std::string& what, const Wait& wait, const RunWritten& written,
+                          const Model& model, Verdict& verdict) const {
+    // It had no place until the very change by which it goes on.
+    if (wait.has_no_place) return;
+    const Duration bound = until_looked_at(wait.durable ? tunables_.delay_poller_interval : tunables_.wf_scan_interval);
+    const std::int64_t since =
+        std::max({wait.due_ms, waits.timer_moved_to_ms, wait.place_since_ms, waits.rewritten_ms});
+    const Duration late = std::chrono::milliseconds{written.redis_ms - since};
+    const Duration undisturbed = written.at - std::max(model.weather().settled_since(), written.run->lock_expired);
+    verdict.require(std::min(late, undisturbed) <= bound, wait.since,
+                    "{} {} ms after its time, and nothing has been disturbed for {} ms", what, engine::to_millis(late),
+                    engine::to_millis(undisturbed));
 }
 
 void DelayTimers::on_over(const DelayOver& over, Verdict& verdict) {

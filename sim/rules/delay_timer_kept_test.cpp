@@ -65,6 +65,41 @@ TEST_F(DelayTimerKeptTest, TheTimerOfARunIsThatOfTheEarliest) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("the timer of the run r is set to 90000 ms, and its step d is due at")));
 }
 
+TEST_F(DelayTimerKeptTest, ARunEndsWhenItsTimeIsOverAndNotBefore) {
+    define(R"({"id":"f","timeout_sec":60,"steps":{}})");
+    const auto write_run = [this](Duration time, const char* status, const char* more) {
+        at(time);
+        run(fmt::format(R"({{"id":"r","workflow_id":"f","status":"{}","started_at":"1970-01-01T00:00:10Z"{}}})", status,
+                        more));
+    };
+    const char* over = R"(,"error":{"message":"the run has exceeded its time limit"})";
+    const char* retried = R"(,"metadata":{"retried_at":"1970-01-01T00:02:00Z"})";
+    const char* both = R"(,"metadata":{"retried_at":"1970-01-01T00:02:00Z"},
+                           "error":{"message":"the run has exceeded its time limit"})";
+    write_run(10s, "running", "");
+    write_run(70s, "timed_out", over);
+    EXPECT_THAT(found, IsEmpty());
+    write_run(120s, "running", retried);
+    write_run(180s, "timed_out", both);
+    EXPECT_THAT(found, IsEmpty());
+    write_run(120s, "running", "");
+    write_run(120s, "timed_out", both);
+    EXPECT_THAT(found, Contains(HasSubstr("the run r ends 60000 ms before its time")));
+    found.clear();
+    write_run(10s, "running", "");
+    write_run(68s, "timed_out", over);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r ends 2000 ms before its time")));
+    found.clear();
+    write_run(10s, "running", "");
+    write_run(100s, "running", R"(,"steps":{})");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r goes on 30000 ms after its time")));
+    found.clear();
+    define(R"({"id":"f","steps":{}})");
+    write_run(10s, "running", "");
+    write_run(70s, "timed_out", over);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("ends by a time limit, and has none")));
+}
+
 TEST_F(DelayTimerKeptTest, NotAMillisecondBefore) {
     begin();
     go_on(59999ms);

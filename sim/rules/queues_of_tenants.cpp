@@ -64,6 +64,8 @@ void keep_their_places(const QueueStep& step, const Model& model, Verdict& verdi
         verdict.require(!spec::has_lost_its_place(tenant->queue, step, *job), 0,
                         "it has waited in its tenant's queue since {}, and is put behind jobs that have come later",
                         job->slot.since);
+        verdict.require(!spec::has_kept_its_place(tenant->queue, step, *job), 0,
+                        "it was woken and not acquired in time, and is queued before others again");
     }
     for (const Job* job : step.limited) {
         verdict.about(job);

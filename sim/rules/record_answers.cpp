@@ -1,7 +1,8 @@
 // What records say of policy is what policy said.
 //
 // 1. A recorded decision is one that was answered about the job, with its reason, rule and snapshot, or one of those that a scheduler
-//    makes by itself; the list of decisions says the same as the hash. An approval is bound to the hash of a request that was stored.
+//    makes by itself; the list of decisions says the same as the hash. An approval is bound to the hash of a request that was stored, and
+//    to the content that the input had with the question, or with the grant of one that a gateway has raised (redis-schema.md 2).
 // 2. A recorded verdict on an output is one that was answered, of the phase in which the job is, and names what replaces an output that
 //    is redacted. The replacement exists, and holds what policy has seen but for what it has found: each place of a finding, or all
 //    where it names none, is replaced, and so is what policy has not seen.
@@ -9,7 +10,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "sim/model/run_document.h"
+#include "sim/model/settings_text.h"
 #include "sim/rules/record_rules.h"
 
 namespace lockstep::sim::rules {
@@ -45,6 +49,21 @@ bool decides_by_itself(const RecordChange& change) {
            code == "input_unreadable" || code == "safety_timeout";
 }
 
+/// SHA-256 of its beginning, a colon and its size.
+bool is_hash_of_input(std::string_view text) {
+    constexpr std::size_t kDigits = 64;
+    const std::size_t colon = text.find(':');
+    const std::string_view size = text.substr(colon == std::string_view::npos ? text.size() : colon + 1);
+    return text == "none" || (is_fingerprint(text.substr(0, kDigits)) && colon == kDigits && !size.empty() &&
+                              size.find_first_not_of("0123456789") == std::string_view::npos);
+}
+
+/// What lies elsewhere than in Redis is not read.
+bool has_input(const Job& job) {
+    const cap::JobRequest* request = job.request.latest();
+    return request != nullptr && !engine::wire::key_of_pointer(request->context_ptr()).empty();
+}
+
 /// 1
 void decision_is_true(const JobWritten& written, const Model&, Verdict& verdict) {
     const RecordChange& change = *written.change;
@@ -59,6 +78,12 @@ void decision_is_true(const JobWritten& written, const Model&, Verdict& verdict)
     verdict.require(any_request || std::ranges::any_of(sources.requests, has_that), 0,
                     "its approval is bound to the hash {}, and none of its stored requests has that", bound_to);
     const std::string_view decision = change.field("safety_decision");
+    const bool is_question = decision == "REQUIRE_APPROVAL" && change.field("state") == "APPROVAL_REQUIRED";
+    const bool is_grant = change.field("safety_reason") == "approval granted";
+    verdict.require((!is_question && !is_grant) || !has_input(*change.job) || is_hash_of_input(sources.input_hash), 0,
+                    "its record has {} as what its input was {}",
+                    sources.input_hash.empty() ? "nothing" : sources.input_hash,
+                    is_grant ? "when its approval was granted" : "when a human was asked");
     const bool answered = std::ranges::any_of(sources.decisions, [&](const PolicyAnswer& answer) {
         // A gate is opened by a human, whatever policy allows.
         const bool gate = decision == "REQUIRE_APPROVAL" && answer.decision.starts_with("ALLOW");

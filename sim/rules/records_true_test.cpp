@@ -439,6 +439,7 @@ TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
     request.set_job_id("a");
     request.set_topic("job.x");
     (*request.mutable_labels())["safety_bypassed"] = "true";
+    request.set_context_ptr("redis://ctx:a");
     command(Topology::kGateway, text("job:req:a", engine::wire::to_json(request)));
     cap::PolicyCheckResponse answer;
     answer.set_decision(cap::DECISION_TYPE_REQUIRE_HUMAN);
@@ -447,6 +448,18 @@ TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
         command(kReplica, field("safety_decision", "REQUIRE_APPROVAL"), field("safety_reason", "because"),
                 field("safety_rule_id", "r1"), field("safety_snapshot", "s1"), field("safety_job_hash", hash));
     };
+    const auto asked_about = [this](const char* input) {
+        found.clear();
+        command(kReplica, field("safety_decision", "REQUIRE_APPROVAL"), field("safety_reason", "because"),
+                field("safety_rule_id", "r1"), field("safety_snapshot", "s1"), field("state", "APPROVAL_REQUIRED"),
+                field("ls_input_hash", input));
+        return found;
+    };
+    const std::string digits(64, 'a');
+    EXPECT_THAT(asked_about(""), ElementsAre(HasSubstr("has nothing as what its input was when a human was asked")));
+    EXPECT_THAT(asked_about(digits.c_str()), SizeIs(1)) << "it has no size";
+    EXPECT_THAT(asked_about((digits + ":12").c_str()), IsEmpty());
+    EXPECT_THAT(asked_about("none"), IsEmpty());
     asked(engine::wire::sha256_hex(engine::wire::serialise(request)));
     EXPECT_THAT(found, IsEmpty());
     request.clear_labels();

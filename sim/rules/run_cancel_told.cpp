@@ -1,15 +1,21 @@
 // A job that its workflow run needs no more is called off (workflow.md 5.2, 5.4 and 9). Where an engine writes that a step is over
 // whose job has not ended, whether a person has decided it, enough of its siblings have succeeded, or its run has ended, a JobCancel
-// about that job is published afterwards, however many engines die meanwhile: what is to be said stands in the commit.
+// about that job is published afterwards, however many engines die meanwhile: what is to be said stands in the commit. The run that such a
+// step has begun is cancelled within a look at all runs: it does not go on by itself.
 //
-// Judged when all is quiet. Not judged are runs that Redis has lost, or lost keys of, and jobs of which it has.
+// Of jobs this is judged when all is quiet. Not judged are runs that Redis has lost, or lost keys of, and jobs of which it has.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "sim/model/run_document.h"
 #include "sim/rules/rules.h"
+#include "sim/spec/run_rules.h"
 
 namespace lockstep::sim::rules {
 
@@ -21,6 +27,45 @@ struct Owed {
     EventNumber written = 0;
 };
 using OwedByJob = std::map<const Job*, Owed>;
+
+/// A run whose step is over.
+struct Needless {
+    Owed by;
+    Time since{};
+};
+struct NeedlessRuns {
+    std::map<const WorkflowRun*, Needless> by_run;
+    std::set<const WorkflowRun*> of_users;  // which no step has begun
+};
+
+void note_needless(NeedlessRuns& needless, const RunWritten& written, const Model& model) {
+    if (written.by_user || written.before == nullptr || written.definition == nullptr) return;
+    for (const auto& [key, step] : member_of(*written.definition, "steps").items()) {
+        if (member_text(step, "type") != "subworkflow") continue;
+        const nlohmann::json& was = member_of(steps_of(*written.before), key);
+        const auto is_at_work = [](const std::string& status) { return status == "running" || status == "waiting"; };
+        if (!is_at_work(step_status(was)) || is_at_work(step_status(member_of(steps_of(*written.after), key))))
+            continue;
+        const WorkflowRun* begun = model.runs().find(fmt::format("{}.{}.{}", written.run->name, key, attempts_of(was)));
+        if (begun == nullptr || begun->document == nullptr || needless.of_users.contains(begun)) continue;
+        if (is_run_over(member_text(*begun->document, "status"))) continue;
+        needless.by_run[begun] = {{written.run, key, written.event}, written.at};
+    }
+}
+
+void may_still_go_on(const Needless& needless, const WorkflowRun& run, const Observed& now, const Model& model,
+                     Verdict& verdict, const engine::Tunables& tunables) {
+    const auto& [by, since] = needless;
+    if (by.run->lost >= by.written || run.lost >= by.written || run.document == nullptr) return;
+    const std::string status = member_text(*run.document, "status");
+    verdict.exercised();
+    if (status == "cancelled" || model.weather().has_fault()) return;
+    const Time settled = std::max({since, model.weather().settled_since(), run.lock_expired, by.run->lock_expired});
+    verdict.require(now.at - settled <= until_looked_at(tunables.wf_scan_interval), by.written,
+                    "the step {} of the run {} is over, and the run {} that it has begun is {}, and nothing has been "
+                    "disturbed for {} ms",
+                    by.step, by.run->name, run.name, status, engine::to_millis(now.at - settled));
+}
 
 void note_who_is_owed(OwedByJob& owed, const RunWritten& written, const Model& model, Verdict& verdict) {
     if (written.by_user || written.before == nullptr) return;
@@ -39,7 +84,20 @@ void note_who_is_owed(OwedByJob& owed, const RunWritten& written, const Model& m
 
 }  // namespace
 
-void run_cancel_told(Rules& rules, const engine::Tunables&) {
+void run_cancel_told(Rules& rules, const engine::Tunables& tunables) {
+    const auto needless = std::make_shared<NeedlessRuns>();
+    rules.add([needless, &tunables](const RunWritten& written, const Model& model, Verdict& verdict) {
+        if (written.by_user && written.before == nullptr) needless->of_users.insert(written.run);
+        note_needless(*needless, written, model);
+        const auto found = needless->by_run.find(written.run);
+        if (found == needless->by_run.end()) return;
+        if (!written.by_user) may_still_go_on(found->second, *written.run, written, model, verdict, tunables);
+        if (written.by_user || is_run_over(member_text(*written.after, "status"))) needless->by_run.erase(found);
+    });
+    rules.add([needless, &tunables](const RunAtRest& rest, const Model& model, Verdict& verdict) {
+        if (const auto found = needless->by_run.find(rest.run); found != needless->by_run.end())
+            may_still_go_on(found->second, *rest.run, rest, model, verdict, tunables);
+    });
     const auto owed = std::make_shared<OwedByJob>();
     rules.add([owed](const RunWritten& written, const Model& model, Verdict& verdict) {
         note_who_is_owed(*owed, written, model, verdict);

@@ -70,6 +70,44 @@ TEST_F(RunCancelToldTest, AJobThatHasEndedNeedsNoWord) {
     EXPECT_THAT(found, IsEmpty());
 }
 
+TEST_F(RunCancelToldTest, ARunWhoseStepIsOverIsCancelled) {
+    set_text("wf:def:f", R"({"id":"f","steps":{"a":{"type":"subworkflow"}}})", Topology::kGateway);
+    const auto write_outer = [this](const char* status) {
+        set_text("wf:run:r",
+                 fmt::format(R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"a":{{"status":)"
+                             R"("{}","attempts":1}}}}}})",
+                             status),
+                 kWorkshop);
+    };
+    const auto write_inner = [this](const char* status) {
+        set_text("wf:run:r.a.1", fmt::format(R"({{"id":"r.a.1","status":"{}"}})", status), kWorkshop);
+    };
+    for (const char* end : {"cancelled", "succeeded"}) {
+        for (const engine::Duration later : {engine::Duration{1s}, engine::Duration{60s}}) {
+            found.clear();
+            write_outer("running");
+            write_inner("running");
+            write_outer("timed_out");
+            now += later;
+            write_inner(end);
+            EXPECT_EQ(found.size(), end == std::string_view("succeeded") && later > 10s ? 1U : 0U) << end;
+        }
+    }
+    EXPECT_THAT(std::exchange(found, {}),
+                ElementsAre(HasSubstr("the step a of the run r is over, and the run r.a.1 that it has begun is "
+                                      "succeeded, and nothing has been disturbed for 60000 ms")));
+    set_text("wf:run:taken.a.1", R"({"id":"taken.a.1","status":"running"})", Topology::kGateway);
+    for (const char* status : {"running", "failed"})
+        set_text("wf:run:taken",
+                 fmt::format(R"({{"id":"taken","workflow_id":"f","steps":{{"a":{{"status":)"
+                             R"("{}","attempts":1}}}}}})",
+                             status),
+                 kWorkshop);
+    now += 60s;
+    set_text("wf:run:taken.a.1", R"({"id":"taken.a.1","status":"succeeded"})", kWorkshop);
+    EXPECT_THAT(found, IsEmpty()) << "a person has begun it";
+}
+
 TEST_F(RunCancelToldTest, WhatAGatewayWritesAndWhatIsLostOwesNothing) {
     write("running");
     write("cancelled", Topology::kGateway);

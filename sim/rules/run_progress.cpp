@@ -5,16 +5,19 @@
 //    A parallel step is over as soon as its strategy is decided by its children, and not before.
 //    Its condition, its max_retries and the end of its own job decide how it goes on.
 // 3. What has ended stays as it is: no step that is over changes any more, no attempt is taken back, no step vanishes, and so no
-//    result that was applied; nor does a run that is over change.
+//    result that was applied; nor does a run that is over change. A run that has failed and may be tried again goes on from what has failed.
 // 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what
 //    stands in `lockstep:wf:outbox:<run>` for it is always the same.
-// 5. Lists of runs name it under the second of its last change, and those by status under its own alone (workflow.md 2).
+//    Its input is what workflow.md 5.1 says.
+// 5. A run is set aside only after as many visits in a row have not come back as may (delivery-semantics.md, "Work that never comes back").
+// 6. Lists of runs name it under the second of its last change, and those by status under its own alone (workflow.md 2).
 //
 // What gateways and operators write is where it goes on from, whatever it is, and requests may be made anew from there. Not judged
 // is what Redis, or a NATS that lost its power, has lost, and a run whose keys were evicted; nor that a run waits for a job whose
 // submission reached the stream as something else: NATS has acknowledged it, and takes another of that message id for the same.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,6 +26,7 @@
 #include "sim/model/job_keys.h"
 #include "sim/model/run_document.h"
 #include "sim/rules/rules.h"
+#include "sim/spec/own_ends.h"
 #include "sim/spec/run_rules.h"
 #include "sim/spec/run_steps.h"
 #include "sim/world/virtual_time.h"
@@ -86,11 +90,12 @@ std::string forbids_change(const StepChange& step, const Model& model) {
     return fmt::format("is {}, and its job {} is {}", step_status(step.is), ended, to_string(state));
 }
 
-void step_goes_on(const RunWritten& written, const StepChange& step, const Model& model, Verdict& verdict) {
+/// `again`: the run is.
+void step_goes_on(const RunWritten& written, const StepChange& step, bool again, const Model& model, Verdict& verdict) {
     const std::string earlier = step_status(step.was);
     verdict.about(model.find(member_text(member_text(step.is, "job_id").empty() ? step.was : step.is, "job_id")));
     const EventNumber since = written.last_written;
-    if (is_step_over(earlier)) {
+    if (is_step_over(earlier) && (!again || earlier == "succeeded")) {
         const std::string_view member = changed_member(step.was, step.is);
         verdict.require(member.empty(), since,
                         "the step {} of the run {} had ended {}, and its {} is another one now: {} attempts, {}",
@@ -114,8 +119,11 @@ void by_the_rules(const RunWritten& written, const Model& model, Verdict& verdic
     const EventNumber since = written.last_written;
     const std::string was = member_text(before, "status");
     const std::string is = member_text(after, "status");
-    verdict.require(!is_run_over(was) || was == is, since, "the run {} had ended {}, and is {} now", written.run->name,
-                    was, is);
+    const bool again = is_tried_again(before, after);
+    const std::string forbids = again ? forbids_to_try_again(before) : "";
+    verdict.require(forbids.empty(), since, "the run {} is tried again, and {}", written.run->name, forbids);
+    verdict.require(again || !is_run_over(was) || was == is, since, "the run {} had ended {}, and is {} now",
+                    written.run->name, was, is);
     for (const auto& [key, step] : steps_of(before).items())
         verdict.require(steps_of(after).contains(key), since,
                         "the step {} of the run {} is not in its document any more", key, written.run->name);
@@ -127,7 +135,7 @@ void by_the_rules(const RunWritten& written, const Model& model, Verdict& verdic
     const std::string undecided = is_run_over(is) ? "" : wrongly_decided(definition, after);
     verdict.require(undecided.empty() || !wrongly_decided(definition, before).empty(), since, "{}", undecided);
     for (const auto& [key, step] : steps_of(after).items())
-        step_goes_on(written, {definition, after, key, member_of(steps_of(before), key), step}, model, verdict);
+        step_goes_on(written, {definition, after, key, member_of(steps_of(before), key), step}, again, model, verdict);
 }
 
 /// As the whole command leaves it.
@@ -146,6 +154,18 @@ void is_listed(const RunWritten& written, Verdict& verdict) {
     const std::string was = written.before == nullptr ? status : member_text(*written.before, "status");
     verdict.require(was == status || !listed.contains("status:" + was), 0,
                     "the run {} is {}, and is still listed as {}", written.run->name, status, was);
+}
+
+/// By its dead letter.
+void was_set_aside_late(const RunAtRest& rest, const Model& model, Verdict& verdict) {
+    const WorkflowRun& run = *rest.run;
+    const Job* about = model.find("run:" + run.name);
+    if (about == nullptr || about->letter.first_code != "handling_lost") return;
+    if (is_incomplete(run) || model.taken_back()) return;
+    const int lost = run.handling.longest - 1;
+    verdict.require(lost >= spec::kLostBeforeAside, run.written,
+                    "the run {} was set aside, and at most {} in a row who took it have not come back, of {}", run.name,
+                    lost, spec::kLostBeforeAside);
 }
 
 /// Of a run whose step waits for a time or a job.
@@ -188,6 +208,17 @@ void run_progress(Rules& rules, const engine::Tunables&) {
     rules.add(by_the_rules);
     rules.add([](const RunWritten& written, const Model&, Verdict& verdict) { is_listed(written, verdict); });
     rules.add(comes_to_its_end);
+    rules.add(was_set_aside_late);
+    rules.add([](const StepInputWritten& input, const Model& model, Verdict& verdict) {
+        const JsonDocument definition = model.runs().definition_of(*input.run);
+        if (is_incomplete(*input.run) || definition == nullptr || input.run->document == nullptr) return;
+        const std::string_view of_run = input.run->name;
+        const std::string key(
+            input.job->name.substr(of_run.size() + 1, input.job->name.rfind('@') - of_run.size() - 1));
+        const std::string wrong = wrong_input(*definition, *input.run->document, key, *parse_document(input.text));
+        verdict.exercised();
+        verdict.require(wrong.empty(), input.run->written, "it is given {}", wrong);
+    });
     rules.add([](const StepSubmitted& submitted, const Model&, Verdict& verdict) {
         verdict.cite("engine/delivery-semantics.md#workflow-runs, 2");
         verdict.require(is_incomplete(*submitted.run) || submitted.job->step.is_named, submitted.run->written,

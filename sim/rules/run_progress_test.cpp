@@ -16,6 +16,7 @@ using namespace testing;
 
 constexpr NodeId kEngine{5};
 constexpr const char* kWorkflow = R"({"id":"f","steps":{
+    "sign":{"type":"approval","retry":{"max_retries":1}},
     "a":{"type":"worker","on_error":"fix","retry":{"max_retries":2}},
     "b":{"type":"worker","depends_on":["a"]},
     "fix":{"type":"worker"},
@@ -37,7 +38,8 @@ struct RunProgressTest : RuleTest {
         const std::string of_status = fmt::format("wf:runs:status:{}", status);
         by_command(node, {"EVALSHA"}, [&] {
             keys.set_string("wf:run:r",
-                            fmt::format(R"({{"id":"r","workflow_id":"f","status":"{}","steps":{}}})", status, steps),
+                            fmt::format(R"({{"id":"r","workflow_id":"f","input":{{"x":1}},"status":"{}","steps":{}}})",
+                                        status, steps),
                             fakes::redis::kNever);
             const double second = static_cast<double>(engine::to_millis(now - Time{}) / 1000);
             for (const std::string& list : {std::string("wf:runs:all"), std::string("wf:runs:f"), of_status})
@@ -156,6 +158,76 @@ TEST_F(RunProgressTest, AttemptsAreCountedOneByOneAndGiveTheirJobsTheirNames) {
     found.clear();
     write(R"({"a":{"status":"running","attempts":3,"job_id":"r:a@2x"}})");
     EXPECT_THAT(found, ElementsAre(HasSubstr("the job of the step a should be r:a@3")));
+}
+
+TEST_F(RunProgressTest, ARunIsTriedAgainFromWhatHasFailed) {
+    const auto again = [this](std::string_view status, std::string_view steps) {
+        set_text("wf:run:r", fmt::format(R"({{"id":"r","status":"{}","steps":{},"metadata":{{"retried_at":"{}"}}}})",
+                                         status, steps, engine::to_millis(now - Time{})));
+    };
+    const auto try_again = [&](std::string_view status, const char* before, const char* after) {
+        found.clear();
+        now += 1s;
+        set_text("wf:run:r", R"({"id":"r","status":"running"})", Topology::kGateway);
+        set_text("wf:run:r", fmt::format(R"({{"id":"r","status":"{}","steps":{}}})", status, before));
+        found.clear();
+        again("running", after);
+        std::erase_if(found, [](const std::string& one) {
+            return one.find("does not list it") != std::string::npos ||
+                   one.find("is still listed") != std::string::npos;
+        });
+    };
+    const char* failed = R"({"a":{"status":"failed","attempts":1},"b":{"status":"succeeded","attempts":1}})";
+    try_again("failed", failed, R"({"a":{"status":"pending","attempts":1},"b":{"status":"succeeded","attempts":1}})");
+    EXPECT_THAT(found, IsEmpty());
+    try_again("failed", failed, R"({"a":{"status":"running","attempts":2,"job_id":"r:a@2"},"b":{"status":"pending"}})");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the step b of the run r had ended succeeded, and its status is")));
+    try_again("cancelled", failed, failed);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r is tried again, and it is cancelled")));
+    try_again("failed", R"({"a":{"status":"failed","error":{"code":"failed_fatal"}}})",
+              R"({"a":{"status":"pending"}})");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r is tried again, and a has failed fatally")));
+}
+
+TEST_F(RunProgressTest, OnlyItsGateHasAnApprovalAskedForAgain) {
+    const char* asked = R"({"sign":{"status":"waiting","attempts":1,"job_id":"r:sign@1"}})";
+    set_field("r:sign@1", "state", "APPROVAL_REQUIRED", Topology::kGateway);
+    write(asked);
+    write(R"({"sign":{"status":"pending","attempts":1,"job_id":"r:sign@1"}})");
+    EXPECT_THAT(found,
+                ElementsAre(HasSubstr("the step sign of the run r is pending, and its job r:sign@1 is APPROVAL")));
+    found.clear();
+    write(asked);
+    write(R"({"sign":{"status":"failed","attempts":1,"job_id":"r:sign@1"}})");
+    EXPECT_THAT(found, IsEmpty()) << "a person has rejected the step";
+}
+
+TEST_F(RunProgressTest, AJobIsGivenTheInputOfItsStepAndItsItem) {
+    write_by(Topology::kGateway, "running", "{}");
+    const auto give = [this](const char* job, const char* input) {
+        found.clear();
+        set_text(std::string("ctx:") + job, input);
+    };
+    give("r:b@1", R"({"x":1})");
+    EXPECT_THAT(found, IsEmpty());
+    give("r:b@1", R"({"x":2})");
+    EXPECT_THAT(found, ElementsAre(HasSubstr(R"(r:b@1: it is given {"x":2}, and by its workflow it is {"x":1})")));
+}
+
+TEST_F(RunProgressTest, ARunIsSetAsideOnlyOnceSixInARowHaveNotComeBack) {
+    write("{}", "failed");
+    set_text("dlq:entry:run:r", R"({"job_id":"run:r","reason_code":"handling_lost"})");
+    const auto take = [this](int visits) {
+        for (int n = 0; n < visits; ++n) set_text("lockstep:wf:in_hand:r", fmt::format("token-{} {} 0 beside", n, n));
+    };
+    take(6);
+    keys.remove(*keys.find("lockstep:wf:in_hand:r"), Removal::deleted);
+    rest();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r was set aside, and at most 5 in a row who took it have not")));
+    found.clear();
+    take(7);
+    rest();
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(RunProgressTest, AStepEndsOnlyOnceItsJobHas) {

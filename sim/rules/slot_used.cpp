@@ -8,7 +8,8 @@
 //    may get the slot. A job whose stored request Redis has damaged can use none.
 // 2. A job that has a slot is delayed for its tenant's limit only while as many other jobs have one. This is not judged of a tenant of which
 //    Redis has lost some job's data.
-// 3. A slot of a worker is used within ten seconds and a tick. Judged whenever a replica hears the worker, and not of tenants with a limit,
+// 3. A job that waits for room at a worker stands everywhere at its place, whatever has become of it since: by since when it waits.
+//    A slot of a worker is used within ten seconds and a tick. Judged whenever a replica hears the worker, and not of tenants with a limit,
 //    nor once settings were replaced or Redis has lost data.
 // What each command does to the queues of tenants is judged in queues_of_tenants.cpp.
 #include "sim/rules/rules.h"
@@ -64,6 +65,17 @@ void may_be_delayed(const Delayed& delayed, const Model& model, Verdict& verdict
 }
 
 /// 3
+void keep_their_places_for_room(const QueuesChanged& change, const Model&, Verdict& verdict) {
+    for (const auto& [job, since] : change.step->placed) {
+        if (job->lost.any()) continue;
+        verdict.about(job);
+        verdict.require(since == static_cast<double>(job->slot.since), 0,
+                        "it waits for room at a worker as of {:.0f}, and its record says since {}", since,
+                        job->slot.since);
+    }
+}
+
+/// 3
 class WorkersAreUsed {
 public:
     explicit WorkersAreUsed(const engine::Tunables& tunables) : tunables_(tunables) {}
@@ -111,6 +123,7 @@ void slot_used(Rules& rules, const engine::Tunables& tunables) {
     rules.add(may_be_delayed);
     rules.add([used = WorkersAreUsed(tunables)](const WorkerRoomChanged& change, const Model& model,
                                                 Verdict& verdict) mutable { used(change, model, verdict); });
+    rules.add(keep_their_places_for_room);
     queues_of_tenants(rules, tunables);
 }
 

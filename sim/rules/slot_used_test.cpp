@@ -109,6 +109,21 @@ TEST_F(SlotUsedTest, ADelayIsJudgedUnlessRedisHasLostAJobOfTheTenant) {
     EXPECT_EQ(found.size(), 1U);
 }
 
+TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerStandsAtItsPlaceEverywhere) {
+    submit("a");
+    for (const char* key : {"lockstep:capacity:waiting", "lockstep:capacity:waiting:of:acme", kRoom}) {
+        found.clear();
+        const auto place = [&](double since) {
+            command(kReplica, [&] { set_field("a", "ls_waits_since", "5"); }, [&] { add(key, "a", since); });
+        };
+        place(5);
+        EXPECT_THAT(found, IsEmpty());
+        place(6);
+        EXPECT_THAT(found,
+                    ElementsAre(HasSubstr("a: it waits for room at a worker as of 6, and its record says since 5")));
+    }
+}
+
 TEST_F(SlotUsedTest, AWaitingJobIsAcquiredSoonAfterASlotIsFree) {
     let_b_wait();
     now += 10min;
@@ -459,6 +474,19 @@ TEST_F(QueuesOfTenantsTest, OnlyAJobThatIsNotAcquiredGoesToTheEnd) {
     now += 9s;
     command(remove(kWoken, "b"), add(kQueue, "b", redis_now()));
     EXPECT_EQ(found.size(), 1U) << "it had time left";
+}
+
+TEST_F(QueuesOfTenantsTest, AndDoesNotKeepTheOthersWaiting) {
+    queue("b", 1);
+    queue("c", 2);
+    command(wake("b"));
+    now += 11s;
+    command(remove(kWoken, "b"), add(kQueue, "b", kSecond));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it was woken and not acquired in time, and is queued before others")));
+    command(remove(kQueue, "c"), wake("b"));
+    now += 11s;
+    command(remove(kWoken, "b"), add(kQueue, "b", kSecond));
+    EXPECT_EQ(found.size(), 1U) << "there are no others";
 }
 
 TEST_F(QueuesOfTenantsTest, AJobThatIsNotAcquiredKeepsNoSlot) {

@@ -196,6 +196,17 @@ TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWrites
     EXPECT_THAT(found, ElementsAre(HasSubstr("J: it became SUCCEEDED")));
 }
 
+TEST_F(StoredResultWinsTest, WhatTheFileSaysOfATopicGoesOnToApplyWhateverTheServiceSays) {
+    model().set_time_limits(R"({"topics":{"job.t":{"dispatch_timeout":"5s"}}})");
+    set_text(std::string(kSettingsKey), R"({"data":{"timeouts":{"topics":{"job.t":{"timeout_seconds":20}}}}})");
+    set_field("J", "topic", "job.t");
+    tick();
+    enter("J", "DISPATCHED");
+    now += 5s + 4 * tunables.reconciler_interval;
+    enter("J", "TIMEOUT");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("J: it became TIMEOUT")));
+}
+
 TEST_F(StoredResultWinsTest, TheWaitCountsFromThePresentConnectionAndTheLastCallThatFailed) {
     const auto time_out_after = [this](auto trouble, bool recent) {
         found.clear();

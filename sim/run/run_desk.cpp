@@ -29,10 +29,13 @@ constexpr Duration kPeoplesPatience = std::chrono::minutes{10};
 constexpr const char* kRunStatuses[] = {"pending", "running", "waiting",   "succeeded",
                                         "failed",  "denied",  "cancelled", "timed_out"};
 
-bool is_decision(RunOrder::Kind kind) { return kind == RunOrder::Kind::approve || kind == RunOrder::Kind::cancel; }
+bool is_decision(RunOrder::Kind kind) {
+    return kind == RunOrder::Kind::approve || kind == RunOrder::Kind::cancel || kind == RunOrder::Kind::retry;
+}
 
 std::string asked_of(const RunOrder& order) {
     if (order.kind == RunOrder::Kind::cancel) return json{{"do", "cancel"}, {"reason", order.reason}}.dump();
+    if (order.kind == RunOrder::Kind::retry) return json{{"do", "retry"}, {"by", "operator"}}.dump();
     return json{{"do", "approve"}, {"step", order.step}, {"approved", order.approved}, {"by", "operator"}}.dump();
 }
 
@@ -46,7 +49,12 @@ Decidable decidable(const RunOrder& order, std::string_view document) {
     if (!run.is_object()) return Decidable::not_yet;
     if (order.kind == RunOrder::Kind::rewrite) return Decidable::yes;
     const std::string status = run.value("status", "");
-    if (status != "pending" && status != "running" && status != "waiting") return Decidable::no;
+    const bool is_open = status == "pending" || status == "running" || status == "waiting";
+    if (order.kind == RunOrder::Kind::retry) {
+        const bool is_over_for_good = status == "succeeded" || status == "cancelled";
+        return is_open ? Decidable::not_yet : is_over_for_good ? Decidable::no : Decidable::yes;
+    }
+    if (!is_open) return Decidable::no;
     if (order.kind == RunOrder::Kind::cancel) return Decidable::yes;
     const auto step = run.contains("steps") && run["steps"].is_object() ? run["steps"].find(order.step) : run.end();
     if (!run.contains("steps") || step == run["steps"].end()) return Decidable::not_yet;
@@ -122,6 +130,7 @@ engine::Task<bool> RunDesk::try_once(RunOrder order) {
         case RunOrder::Kind::start: return start(std::move(order));
         case RunOrder::Kind::approve:
         case RunOrder::Kind::cancel:
+        case RunOrder::Kind::retry:
         case RunOrder::Kind::rewrite: break;
     }
     return order.by_reference ? overwrite(std::move(order)) : decide(std::move(order));

@@ -41,11 +41,12 @@ void WorkflowChecker::line(const Load& line, const json& load, const std::string
     for (const char* key : {"topic", "payload_bytes"})
         if (member(load, key) != nullptr) add(child(at, key), fmt::format("\"{}\" goes with submits only", key));
     std::vector<std::string> asked;
-    for (const char* key : {"put", "start", "approve", "cancel", "rewrite"})
+    for (const char* key : {"put", "start", "approve", "cancel", "retry", "rewrite"})
         if (member(object, key) != nullptr) asked.emplace_back(key);
     if (asked.size() != 1)
         return add(here, asked.empty()
-                             ? "expected one of the keys \"put\", \"start\", \"approve\", \"cancel\" and \"rewrite\""
+                             ? "expected one of the keys \"put\", \"start\", \"approve\", \"cancel\", \"retry\" and "
+                               "\"rewrite\""
                              : fmt::format("expected one of {}", fmt::join(asked, ", ")));
     parts_of_order(object, asked.front(), here);
     const RunOrder& order = line.order;
@@ -62,6 +63,7 @@ void WorkflowChecker::line(const Load& line, const json& load, const std::string
             if (order.step.empty()) add(here, "expected a key \"step\": what is decided on");
             return;
         case RunOrder::Kind::cancel: return known_run(order.run, here + "/cancel");
+        case RunOrder::Kind::retry: return known_run(order.run, here + "/retry");
         case RunOrder::Kind::rewrite: return known_run(order.run, here + "/rewrite");
     }
 }
@@ -83,6 +85,8 @@ void WorkflowChecker::parts_of_order(const json& object, const std::string& aske
     const bool by_reference = text_of(object, "by") == "reference";
     if (asked == "rewrite" && !by_reference)
         add(at + "/rewrite", "expected \"by\": \"reference\": Lockstep writes no document back as it was");
+    if (asked == "retry" && by_reference)
+        add(at + "/by", "expected no \"by\": \"reference\" with \"retry\": its gateway tries no run again");
     const bool overwrites = by_reference && asked != "put" && asked != "start";
     if (member(object, "takes") != nullptr && !overwrites)
         add(at + "/takes",

@@ -147,6 +147,7 @@ Shape workflow() {
         {"approved", "approve: default true", flag()},
         {"cancel", "id of a run that a person cancels", text()},
         {"reason", "cancel: default: cancelled by an operator", text()},
+        {"retry", "id of a run that a person has tried again once it has ended failed, denied or timed_out", text()},
         {"rewrite", "id of a run whose document the reference's gateway reads and writes back as it was", text()},
         {"takes",
          "approve, cancel and rewrite by the reference: how long after it has read the document it writes it, over "
@@ -180,7 +181,7 @@ Shape load() {
          list(text_or_empty(), 1)},
         {"cancel", "id of a job that the operator cancels", text()},
         {"approve", "id of a job that the operator approves", text()},
-        {"workflow", "what is asked of workflows and their runs: one of put, start, approve, cancel and rewrite",
+        {"workflow", "what is asked of workflows and their runs: one of put, start, approve, cancel, retry and rewrite",
          workflow()},
     });
 }

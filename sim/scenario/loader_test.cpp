@@ -547,7 +547,12 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"many_jobs_of_one_id", R"("load": [{"count": 2, "job": {"job_id": "a"}}])", "/load/0/count",
                "one job under one job id"},
         Broken{"workflow_without_a_wish", R"("load": [{"workflow": {}}])", "/load/0/workflow",
-               "expected one of the keys \"put\", \"start\", \"approve\", \"cancel\" and \"rewrite\""},
+               "expected one of the keys \"put\", \"start\", \"approve\", \"cancel\", \"retry\" and \"rewrite\""},
+        Broken{"retried_by_the_reference",
+               R"("cluster": {"workflow_engines": 1}, "load": [)"
+               R"({"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}}},)"
+               R"({"workflow": {"start": "f"}}, {"workflow": {"retry": "run-0", "by": "reference"}}])",
+               "/load/2/workflow/by", "its gateway tries no run again"},
         Broken{"rewritten_by_lockstep",
                R"("cluster": {"workflow_engines": 1}, "load": [)"
                R"({"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker"}}}}},)"

@@ -92,6 +92,9 @@ RunOrder read_order(const json& object) {
     } else if (member(object, "rewrite") != nullptr) {
         order.kind = RunOrder::Kind::rewrite;
         order.run = text_of(object, "rewrite");
+    } else if (member(object, "retry") != nullptr) {
+        order.kind = RunOrder::Kind::retry;
+        order.run = text_of(object, "retry");
     } else {
         order.kind = RunOrder::Kind::cancel;
         order.run = text_of(object, "cancel");

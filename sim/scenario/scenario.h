@@ -89,7 +89,7 @@ struct Cluster {
 
 /// What somebody asks of workflows and their runs.
 struct RunOrder {
-    enum class Kind : std::uint8_t { put, start, approve, cancel, rewrite };
+    enum class Kind : std::uint8_t { put, start, approve, cancel, retry, rewrite };
     Kind kind = Kind::put;
     std::string workflow;       // put, start
     std::string definition;     // put: JSON, as it is stored

@@ -35,7 +35,7 @@ void cancellations(Dice& dice, Document& scenario) {
         add_fault(scenario, {{"at", millis(-500)},
                              {"do", "slow_link"},
                              {"a", a_replica(dice, scenario)},
-                             {"b", dice.word({"redis", "redis", "nats"})},
+                             {"b", dice.word({"redis", "nats", "nats"})},
                              {"latency", dice.word({"50ms", "300ms", "800ms"})},
                              {"for", dice.word({"3s", "10s"})}});
     if (dice.chance(0.4)) add_preemption_at(dice, {{"event", "redis"}, {"script", "cancel"}}, 8, scenario["faults"]);

@@ -124,6 +124,18 @@ void full_stream(Dice& dice, Document& scenario) {
     config(scenario)["dispatch_timeout"] = dice.word({"20s", "1m"});
     add_load(scenario,
              {{"at", dice.seconds(3, 20)}, {"count", dice.between(4, 20)}, {"rate", dice.word({"1/s", "5/s"})}});
+    // What the stream says to it is lost with the connection.
+    if (!dice.chance(0.6)) return;
+    for (int i = dice.between(1, 3); i > 0; --i)
+        add_fault(scenario, {{"on",
+                              {{"event", "publish"},
+                               {"subject", "worker.*.jobs"},
+                               {"when", "applied"},
+                               {"nth", dice.on_every_scale(16)}}},
+                             {"do", "partition"},
+                             {"a", "actor"},
+                             {"b", "nats"},
+                             {"for", dice.word({"3s", "8s"})}});
 }
 
 void small_pages(Dice& dice, Document& scenario) {
@@ -187,6 +199,17 @@ void patience(Dice& dice, Document& scenario) {
 }
 
 void one_job_twice(Dice& dice, Document& scenario) {
+    if (dice.chance(0.3)) {
+        // Whoever handles it dies of it, as often as it takes to give it up, or once less or more.
+        config(scenario)["job_lock_ttl"] = dice.word({"5s", "10s"});
+        const Document step = a_step(dice, a_job(dice, scenario));
+        for (int death = 1, deaths = dice.between(4, 7); death <= deaths; ++death) {
+            Document on = step;
+            on["nth"] = death;
+            add_fault(scenario, {{"on", std::move(on)}, {"do", "crash"}, {"target", "actor"}, {"for", "500ms"}});
+        }
+        return;
+    }
     for (int i = dice.between(1, 2); i > 0; --i) {
         const std::string job = a_job(dice, scenario);
         for (int step = 0; step < 2; ++step) add_preemption_at(dice, a_step(dice, job), 2, scenario["faults"]);
@@ -208,6 +231,7 @@ void several_limits(Dice& dice, Document& scenario) {
     open_travel_agency(cluster);
     config(scenario)["reconciler_interval"] = dice.word({"1s", "2s"});
     config(scenario)["config_reload_interval"] = "2s";
+    config(scenario)["bus_ack_wait"] = dice.word({"10s", "30s"});
     cluster["timeouts"] = competing_timeouts(dice);
     cluster["kernel"]["policy"]["rules"].push_back(
         {{"id", "brief"},

@@ -223,14 +223,24 @@ void narrower_limits(Dice& dice, Document& scenario) {
 }
 
 void lost_calls(Dice& dice, Document& scenario) {
-    const int limit = draw_a_line(dice, scenario, dice.between(1, 3), false);
+    const int limit = draw_a_line(dice, scenario, dice.between(1, 5), false);
+    // They wait for their tenant's slots, or for room at a worker.
+    if (dice.chance(0.5)) {
+        scenario["cluster"]["kernel"]["policy"]["rules"].erase(scenario["cluster"]["kernel"]["policy"]["rules"].size() -
+                                                               1);
+        scenario["cluster"]["workers"][0].update({{"count", 1}, {"max_parallel_jobs", limit}});
+    }
     for (int i = 1; i <= limit; ++i)
         if (dice.chance(0.4)) end_it(dice, scenario, holder(i), 12, 40);
     for (int i = dice.between(1, 2); i > 0; --i)
-        add_fault(scenario, {{"on", {{"event", "reached"}, {"name", "woken_for_a_slot"}, {"nth", dice.between(1, 3)}}},
-                             {"do", dice.word({"crash", "crash", "pause"})},
-                             {"target", dice.word({"actor", "schedulers"})},
-                             {"for", dice.word({"1s", "4s", "15s"})}});
+        add_fault(
+            scenario,
+            {{"on", dice.chance(0.6)
+                        ? Document{{"event", "reached"}, {"name", "woken_for_a_slot"}, {"nth", dice.between(1, 3)}}
+                        : Document{{"event", "state"}, {"to", "SUCCEEDED"}, {"nth", dice.between(1, 4)}}},
+             {"do", dice.word({"crash", "crash", "pause"})},
+             {"target", dice.word({"actor", "schedulers"})},
+             {"for", dice.word({"1s", "4s", "15s"})}});
 }
 
 }  // namespace lockstep::sim

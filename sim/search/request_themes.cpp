@@ -31,6 +31,8 @@ constexpr std::array kFields{
     RequestField{"/env/tenant_id", "\" default \""},
     RequestField{"/env/step_id", "\"pay\""},
     RequestField{"/env/team_id", "\"ops\""},
+    RequestField{"/env/MODE", "\"do\""},
+    RequestField{"/labels/stage", "\"do\""},
     RequestField{"/context_hints/max_input_tokens", "1000"},
     RequestField{"/context_hints/allow_summarization", "true"},
     RequestField{"/context_hints/allow_retrieval", "true"},
@@ -45,16 +47,18 @@ constexpr std::array kFields{
     RequestField{"/meta/risk_tags", "[\"private\", \"money\"]"},
     RequestField{"/meta/requires", "[\" \", \"\"]"},
     RequestField{"/meta/pack_id", "\"pack\""},
-    RequestField{"/meta/labels", "{ \"colour\": \"green\" }"},
+    RequestField{"/meta/labels/colour", "\"green\""},
     RequestField{"/meta/idempotency_key", "\"of-nobody-else\""},
 };
 
-// The same of what undoes a job.
+// The same of what undoes a job; some names are those that the job has, with other values.
 constexpr std::array kCompensationFields{
     RequestField{"/context_ptr", "\"s3://elsewhere/undo\""},
     RequestField{"/priority", "\"JOB_PRIORITY_CRITICAL\""},
     RequestField{"/adapter_id", "\"adapter\""},
-    RequestField{"/env", "{ \"UNDO\": \"1\" }"},
+    RequestField{"/env/UNDO", "\"1\""},
+    RequestField{"/env/MODE", "\"undo\""},
+    RequestField{"/env/team_id", "\"undoers\""},
     RequestField{"/memory_id", "\"mem:2\""},
     RequestField{"/context_hints/max_input_tokens", "7"},
     RequestField{"/context_hints/allow_summarization", "true"},
@@ -66,7 +70,8 @@ constexpr std::array kCompensationFields{
     RequestField{"/budget/deadline_ms", "120000"},
     RequestField{"/tenant_id", "\"another\""},
     RequestField{"/principal_id", "\"carl\""},
-    RequestField{"/labels", "{ \"undoes\": \"it\" }"},
+    RequestField{"/labels/undoes", "\"it\""},
+    RequestField{"/labels/stage", "\"undo\""},
     RequestField{"/meta/tenant_id", "\"another\""},
     RequestField{"/meta/actor_id", "\"carl\""},
     RequestField{"/meta/actor_type", "\"ACTOR_TYPE_SERVICE\""},
@@ -75,7 +80,8 @@ constexpr std::array kCompensationFields{
     RequestField{"/meta/risk_tags", "[\"private\"]"},
     RequestField{"/meta/requires", "[\"\"]"},
     RequestField{"/meta/pack_id", "\"pack\""},
-    RequestField{"/meta/labels", "{ \"undoes\": \"it\" }"},
+    RequestField{"/meta/labels/undoes", "\"it\""},
+    RequestField{"/meta/labels/colour", "\"red\""},
 };
 
 void add_field(const RequestField& field, Document& message) {

@@ -27,10 +27,10 @@ void open_workshop(Dice& dice, Document& scenario, int engines_min) {
     if (cluster.contains("config")) cluster["config"].erase("bus_guard_key_scope");
 }
 
-void put_workflow(Document& scenario, std::string id, Document steps, int timeout_sec) {
+void put_workflow(Document& scenario, std::string id, Document steps, int timeout_sec, std::string at) {
     Document definition = {{"id", std::move(id)}, {"org_id", "default"}, {"steps", std::move(steps)}};
     if (timeout_sec > 0) definition["timeout_sec"] = timeout_sec;
-    add_load(scenario, {{"at", "1s"}, {"workflow", {{"put", std::move(definition)}}}});
+    add_load(scenario, {{"at", std::move(at)}, {"workflow", {{"put", std::move(definition)}}}});
 }
 
 Document run_started(std::string at, const char* workflow, std::string run, Document input) {

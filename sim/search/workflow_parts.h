@@ -12,7 +12,7 @@ namespace lockstep::sim {
 void open_workshop(Dice& dice, Document& scenario, int engines_min);
 
 /// Stores the definition of a workflow with these steps; `timeout_sec` of 0: its runs may take as long as they like.
-void put_workflow(Document& scenario, std::string id, Document steps, int timeout_sec = 0);
+void put_workflow(Document& scenario, std::string id, Document steps, int timeout_sec = 0, std::string at = "1s");
 /// A line of the load that starts a run.
 [[nodiscard]] Document run_started(std::string at, const char* workflow, std::string run,
                                    Document input = Document::object());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/search/disturbances.h"
+#include "sim/search/request_themes.h"
 #include "sim/search/theme_parts.h"
 #include "sim/search/workflow_parts.h"
 
@@ -51,18 +52,26 @@ private:
         if (drawn == "parallel") step = side_by_side(id);
         if (drawn == "for_each") step = for_each();
         if (drawn == "loop") step = loop(id);
-        if (drawn == "worker" || drawn == "on_error") step = work_step();
+        if (drawn == "worker" || drawn == "on_error") step = work();
+        if (drawn == "approval" && dice_.chance(0.3)) step["retry"] = drawn_retry(dice_);
+        if (drawn == "subworkflow" && dice_.chance(0.4)) step["timeout_sec"] = dice_.between(1, 6);
+        if ((drawn == "approval" || drawn == "parallel" || drawn == "loop") && dice_.chance(0.15))
+            step["timeout_sec"] = dice_.between(3, 90);
         if (drawn == "on_error") mend(id, step);
         if (step["type"] == "worker" && dice_.chance(0.4)) step["retry"] = drawn_retry(dice_);
         if (step["type"] == "worker" && dice_.chance(0.2)) step["timeout_sec"] = dice_.between(20, 200);
         if (step["type"] == "worker" && dice_.chance(0.2)) step["compensation"] = {{"topic", "job.default"}};
+        if (step.contains("compensation") && dice_.chance(0.5)) embellish_compensation(dice_, step["compensation"]);
         if (step["type"] == "worker" && dice_.chance(0.15)) step["condition"] = "input.n != 3";
         return step;
     }
 
+    /// A branch may be a choice of its own.
     Document choice(const std::string& id) {
-        steps_[id + "-left"] = work_step();
-        steps_[id + "-right"] = dice_.chance(0.5) ? work_step() : Document{{"type", "delay"}, {"delay_sec", 4}};
+        steps_[id + "-left"] = work();
+        steps_[id + "-right"] = dice_.chance(0.3)   ? choice(id + "-right")
+                                : dice_.chance(0.5) ? work()
+                                                    : Document{{"type", "delay"}, {"delay_sec", 4}};
         return {{"type", "switch"},
                 {"condition", "input.n % 2"},
                 {"input", {{"cases", {{"0", id + "-left"}}}, {"default", id + "-right"}}}};
@@ -84,16 +93,25 @@ private:
     }
 
     Document for_each() {
-        Document step = work_step();
+        Document step = work(true);
         step["for_each"] = "input.list";
         if (dice_.chance(0.5)) step["max_parallel"] = dice_.between(1, 3);
         return step;
     }
 
     Document loop(const std::string& id) {
-        steps_[id + "-body"] = work_step();
+        steps_[id + "-body"] = work(true);
         return {{"type", "loop"},
                 {"input", {{"body_step", id + "-body"}, {"until", "loop.index >= input.n"}, {"max_iterations", 5}}}};
+    }
+
+    /// With an input of its own or the run's; `of_many`: it has an item, too.
+    Document work(bool of_many = false) {
+        Document step = work_step();
+        if (!dice_.chance(of_many ? 0.5 : 0.2)) return step;
+        step["input"] = {{"n", "${input.n}"}};
+        if (of_many && dice_.chance(0.5)) step["input"]["of"] = "${item}";
+        return step;
     }
 
     void mend(const std::string& id, Document& step) {
@@ -141,6 +159,7 @@ void decide_about(Dice& dice, Document& scenario, const std::string& run, const 
         }
     }
     if (dice.chance(0.3)) add_load(scenario, {{"at", dice.seconds(6, 60)}, {"workflow", {{"cancel", run}}}});
+    if (dice.chance(0.3)) add_load(scenario, {{"at", dice.seconds(20, 120)}, {"workflow", {{"retry", run}}}});
 }
 
 /// A gateway of another kind at work on a run: it writes back what it has read a while ago.
@@ -224,6 +243,19 @@ void fail_rare_calls(Dice& dice, Document& scenario) {
                              {"for", dice.word({"100ms", "5s"})}});
 }
 
+/// Whoever handles a run dies of it, as often as it takes to give it up, or once less or more.
+void end_its_engines(Dice& dice, Document& scenario, const std::string& run) {
+    config(scenario)["run_lock_ttl"] = "5s";
+    for (int death = 1, deaths = dice.between(4, 7); death <= deaths; ++death)
+        add_fault(
+            scenario,
+            {{"on",
+              {{"event", "redis"}, {"script", "commit_run"}, {"key", "*:" + run}, {"when", "before"}, {"nth", death}}},
+             {"do", "crash"},
+             {"target", "actor"},
+             {"for", "500ms"}});
+}
+
 void disturb_engines(Dice& dice, Document& scenario) {
     for (int i = dice.between(0, 2); i > 0; --i) {
         const std::string script =
@@ -244,7 +276,9 @@ void workflows(Dice& dice, Document& scenario) {
     Shape shape(dice);
     Document steps = shape.steps(dice.between(2, 7));
     if (dice.chance(0.4)) steps["told"] = {{"type", "notify"}, {"input", {{"message", "under way"}}}};
-    put_workflow(scenario, "drawn", std::move(steps), dice.chance(0.15) ? dice.between(5, 120) : 0);
+    put_workflow(scenario, "drawn", std::move(steps), dice.chance(0.2) ? dice.between(5, 120) : 0);
+    if (dice.chance(0.3))
+        put_workflow(scenario, "drawn", Shape(dice).steps(dice.between(2, 7)), 0, dice.seconds(5, 60));
     for (int i = dice.between(1, 5); i > 0; --i) {
         const std::string run = fmt::format("drawn-{}", i);
         Document input = {{"n", dice.between(0, 4)}, {"list", Document::array()}};
@@ -255,6 +289,7 @@ void workflows(Dice& dice, Document& scenario) {
         decide_about(dice, scenario, run, shape.gates());
         if (dice.chance(0.15)) overwrite(dice, scenario, run, shape.gates());
         if (dice.chance(0.3)) squat_on(dice, scenario, run);
+        if (dice.chance(0.05)) end_its_engines(dice, scenario, run);
     }
     disturb_engines(dice, scenario);
 }

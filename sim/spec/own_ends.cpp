@@ -17,9 +17,6 @@ namespace {
 using engine::Duration;
 using engine::to_millis;
 
-/// How many handlers in a row do not come back before the job is set aside (engine/delivery-semantics.md, "Work that never comes back").
-constexpr int kLostBeforeAside = 6;
-
 /// A job waits for a worker that fits as long as tries without one would take.
 Duration time_of_all_tries(const engine::Tunables& tunables) {
     Duration sum{};

@@ -15,6 +15,10 @@
 
 namespace lockstep::sim::spec {
 
+/// How many handlers in a row do not come back before what they handle is set aside (engine/delivery-semantics.md, "Work that never
+/// comes back").
+inline constexpr int kLostBeforeAside = 6;
+
 /// What is wrong with the end that was dated; empty: nothing, or it is no TIMEOUT by a scheduler.
 [[nodiscard]] std::string unexplained_timeout(const StateDated& dated, const Model& model,
                                               const engine::Tunables& tunables);

@@ -213,6 +213,38 @@ std::string wrongly_decided(const json& definition, const json& run) {
     return {};
 }
 
+bool is_tried_again(const json& before, const json& after) {
+    const auto retried_at = [](const json& run) { return member_text(member_of(run, "metadata"), "retried_at"); };
+    return !retried_at(after).empty() && retried_at(before) != retried_at(after);
+}
+
+std::string forbids_to_try_again(const json& run) {
+    const std::string status = member_text(run, "status");
+    if (!may_be_made_good(status)) return "it is " + status;
+    for (const auto& [key, record] : steps_of(run).items())
+        if (is_fatal(record)) return key + " has failed fatally, and it is undone";
+    return {};
+}
+
+std::optional<engine::WallTime> end_of_time(const json& definition, const json& run) {
+    const std::int64_t seconds = std::min(whole(definition, "timeout_sec"), kSecondsMax);
+    const auto retried = time_of(member_of(run, "metadata"), "retried_at");
+    const auto since = retried ? retried : time_of(run, "started_at");
+    if (seconds <= 0 || !since) return std::nullopt;
+    return *since + std::chrono::seconds{seconds};
+}
+
+bool ends_by_its_limit(const json& before, const json& after) {
+    const bool ends = is_run_over(member_text(after, "status")) &&
+                      (!is_run_over(member_text(before, "status")) || is_tried_again(before, after));
+    return ends && member_text(member_of(after, "error"), "message") == "the run has exceeded its time limit";
+}
+
+engine::Duration until_looked_at(engine::Duration interval) {
+    constexpr engine::Duration kCalls = std::chrono::seconds{5};  // a tick's, a visit and its commit
+    return 3 * interval + 3 * interval / 8 + kCalls;              // clocks of a cluster may go a tenth slower
+}
+
 std::optional<engine::Duration> pause_of(const json& definition, const json& run, const std::string& key) {
     const json& steps = member_of(definition, "steps");
     const std::string parent = key.substr(0, key.rfind('['));

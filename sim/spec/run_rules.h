@@ -44,6 +44,16 @@ struct RunWaits {
 /// What is wrong with how a parallel step was decided, by its strategy and the statuses of its children (workflow.md 5.4); empty:
 /// nothing. Not told of a step that may fail for what its children gave, or that evaluates how many it needs.
 [[nodiscard]] std::string wrongly_decided(const nlohmann::json& definition, const nlohmann::json& run);
+/// A person has had the run tried again (workflow.md 9).
+[[nodiscard]] bool is_tried_again(const nlohmann::json& before, const nlohmann::json& after);
+/// Why a run that is like this may not be tried again; empty: it may.
+[[nodiscard]] std::string forbids_to_try_again(const nlohmann::json& run);
+/// When its time is over: `timeout_sec` from its beginning, or from when it was tried again (workflow.md 9). Nothing: it has no limit.
+[[nodiscard]] std::optional<engine::WallTime> end_of_time(const nlohmann::json& definition, const nlohmann::json& run);
+/// The run ends because its time is over, and not for what has become of its steps.
+[[nodiscard]] bool ends_by_its_limit(const nlohmann::json& before, const nlohmann::json& after);
+/// From when something about a run is due until it is done by who looks at that interval: within one, and two more for its lock.
+[[nodiscard]] engine::Duration until_looked_at(engine::Duration interval);
 /// How long a step that waits for a time waits by its definition: a delay of `delay_sec` from its `started_at`, a try after a
 /// failure from when that was written. Nothing where the definition says it otherwise, or for weeks.
 [[nodiscard]] std::optional<engine::Duration> pause_of(const nlohmann::json& definition, const nlohmann::json& run,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "sim/model/run_document.h"
@@ -35,12 +36,16 @@ bool is_true(const json& value) { return !value.is_null() && value != false && v
 
 bool is_called(const json& record) { return !member_of(member_of(record, "input"), "error").is_null(); }
 
-/// What a template of bare members gives; nothing where it holds anything else.
-std::optional<json> filled_template(const json& pattern, const json& run) {
+/// What a template of bare members and the item gives; nothing where it holds anything else. `item`: null where there is none.
+std::optional<json> filled_template(const json& pattern, const json& run, const json& item = nullptr) {
     json result = json::object();
     for (const auto& [name, text] : pattern.items()) {
         if (!text.is_string()) return std::nullopt;
         const std::string_view expression = text.get_ref<const std::string&>();
+        if (expression == "${item}" && !item.is_null()) {
+            result[name] = item;
+            continue;
+        }
         if (!expression.starts_with("${") || !expression.ends_with("}")) return std::nullopt;
         auto value = bare_member(expression.substr(2, expression.size() - 3), run);
         if (!value) return std::nullopt;
@@ -91,10 +96,39 @@ std::string tried_too_often(const StepChange& change) {
 
 std::string job_that_ended(const StepChange& change) {
     const std::string status = step_status(change.is);
+    const json& step = step_of(change);
+    const std::string type = member_text(step, "type");
+    const std::string was = step_status(change.was);
     const bool by_a_job = status == "succeeded" || status == "failed" || status == "denied" || status == "pending";
-    if (member_text(step_of(change), "type") != "worker" || step_status(change.was) != "running" || !by_a_job)
-        return {};
-    return member_text(change.was, "job_id");
+    const bool of_work = type == "worker" && was == "running" && by_a_job;
+    const bool of_a_gate =
+        type == "approval" && was == "waiting" && status == "pending" && !step.contains("timeout_sec");
+    return of_work || of_a_gate ? member_text(change.was, "job_id") : std::string{};
+}
+
+std::string wrong_input(const json& definition, const json& run, const std::string& key, const json& input) {
+    const json& steps = member_of(definition, "steps");
+    const std::size_t bracket = key.rfind('[');
+    const bool is_one_of_many = bracket != std::string::npos;
+    const json& named = member_of(steps, key.substr(0, bracket));
+    const bool is_round = is_one_of_many && member_text(named, "type") == "loop";
+    const json& step = is_round ? member_of(steps, member_text(member_of(named, "input"), "body_step")) : named;
+    if (member_text(step, "type") != "worker" || is_called(member_of(steps_of(run), key))) return {};
+    if (is_one_of_many && !input.contains("item")) return fmt::format("{}, without its item", input.dump());
+    json item = is_one_of_many ? input["item"] : json();
+    if (is_one_of_many && !is_round) {
+        const auto items = bare_member(member_text(step, "for_each"), run);
+        const std::size_t index = std::strtoull(key.c_str() + bracket + 1, nullptr, 10);
+        if (items && items->is_array() && index < items->size()) item = (*items)[index];
+    }
+    const json& pattern = member_of(step, "input");
+    auto due = pattern.is_object()           ? filled_template(pattern, run, item)
+               : !pattern.is_null()          ? std::nullopt
+               : is_one_of_many && !is_round ? std::optional(json::object())
+                                             : std::optional(member_of(run, "input"));
+    if (!due || !due->is_object()) return {};
+    if (is_one_of_many) (*due)["item"] = item;
+    return input == *due ? "" : fmt::format("{}, and by its workflow it is {}", input.dump(), due->dump());
 }
 
 std::string wrongly_transformed(const StepChange& change) {

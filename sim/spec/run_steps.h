@@ -25,8 +25,14 @@ struct StepChange {
 /// its run tried again.
 [[nodiscard]] std::string tried_too_often(const StepChange& change);
 
-/// The job whose end has ended this try of the step; empty: there is none, or something else may have.
+/// The job whose end has ended this try of the step; empty: there is none, or something else may have. A person may end an approval,
+/// and only its gate or its time limit has it tried again (workflow.md 5.2).
 [[nodiscard]] std::string job_that_ended(const StepChange& change);
+
+/// What is wrong with the input of the job of a step, which is this (workflow.md 5.1); empty: nothing, or it holds more than bare members
+/// of the run's input and the item.
+[[nodiscard]] std::string wrong_input(const nlohmann::json& definition, const nlohmann::json& run,
+                                      const std::string& key, const nlohmann::json& input);
 
 /// Why what a transform gives is not what its template says; empty: it is, or holds more than bare members of the input.
 [[nodiscard]] std::string wrongly_transformed(const StepChange& change);

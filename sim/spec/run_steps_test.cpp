@@ -53,6 +53,32 @@ TEST(RunStepsTest, AConditionThatHoldsLetsBeginAndOneThatDoesNotPassesBy) {
     EXPECT_EQ(why(kBegunStep, 0, R"({"status":"pending","attempts":1})"), "") << "it is asked once";
 }
 
+TEST(RunStepsTest, AJobIsGivenTheInputOfItsStepOrOfItsRunAndItsItem) {
+    const json definition = json::parse(R"({"steps":{
+        "plain":{"type":"worker"},
+        "own":{"type":"worker","input":{"m":"${input.n}"}},
+        "free":{"type":"worker","input":{"m":"${input.n + 1}"}},
+        "each":{"type":"worker","for_each":"input.list"},
+        "both":{"type":"worker","for_each":"input.list","input":{"m":"${input.n}","of":"${item}"}},
+        "twice":{"type":"loop","input":{"body_step":"own"}}}})");
+    const json run = json::parse(R"({"input":{"n":1,"list":["u","v"]}})");
+    const auto wrong = [&](const char* key, const char* input) {
+        return !wrong_input(definition, run, key, json::parse(input)).empty();
+    };
+    EXPECT_FALSE(wrong("plain", R"({"n":1,"list":["u","v"]})"));
+    EXPECT_TRUE(wrong("plain", R"({"n":1})"));
+    EXPECT_FALSE(wrong("own", R"({"m":1})"));
+    EXPECT_TRUE(wrong("own", R"({"m":1,"n":1})"));
+    EXPECT_FALSE(wrong("free", R"({"m":7})")) << "it is evaluated";
+    EXPECT_FALSE(wrong("each[1]", R"({"item":"v"})"));
+    EXPECT_TRUE(wrong("each[1]", R"({"item":"u"})"));
+    EXPECT_TRUE(wrong("each[1]", R"({"item":"v","n":1})"));
+    EXPECT_FALSE(wrong("both[0]", R"({"m":1,"of":"u","item":"u"})"));
+    EXPECT_TRUE(wrong("both[0]", R"({"m":1,"of":"u"})"));
+    EXPECT_FALSE(wrong("twice[3]", R"({"m":1,"item":3})"));
+    EXPECT_TRUE(wrong("twice[3]", R"({"m":1})"));
+}
+
 TEST(RunStepsTest, SoDoesTheRestOfADivisionByTwo) {
     const auto why = [](const char* is, json n) {
         return against_its_condition(StepOfARun("odd", kNotBegunStep, is, std::move(n)).change());

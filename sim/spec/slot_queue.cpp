@@ -56,6 +56,17 @@ bool has_lost_its_place(const TenantQueue& queue, const QueueStep& step, const J
     return before == step.left.end() || before->second < place->since;
 }
 
+bool has_kept_its_place(const TenantQueue& queue, const QueueStep& step, const Job& job) {
+    const auto is_late = [&step](const Job* one) {
+        const auto woken = step.unwoken.find(one);
+        return woken != step.unwoken.end() && is_reserve_over(woken->second, step);
+    };
+    const auto place = std::ranges::find(queue.waiting, &job, &Place::job);
+    if (place == queue.waiting.end() || !is_late(&job)) return false;
+    return std::ranges::any_of(std::next(place), queue.waiting.end(),
+                               [&](const Place& behind) { return !is_late(behind.job); });
+}
+
 Woken woken_by(const QueueStep& step, const Tenant& tenant) {
     Woken woken;
     bool is_limited = true;

@@ -36,6 +36,9 @@ inline constexpr std::size_t kLookedAtOnce = 16;
 /// A command has queued a job behind jobs that have come later.
 [[nodiscard]] bool has_lost_its_place(const TenantQueue& queue, const QueueStep& step, const Job& job);
 
+/// A command has queued a job before others, though it was woken and could not be acquired in time.
+[[nodiscard]] bool has_kept_its_place(const TenantQueue& queue, const QueueStep& step, const Job& job);
+
 /// The jobs of a queue that a command has woken, and how many jobs the widest of their limits allows.
 struct Woken {
     int jobs = 0;

@@ -47,11 +47,14 @@ StayLimit limit_of_stay(State state, const Job& job, const Model& model, const e
     if (!is_out(state)) return {};
     const bool dispatched = state == State::dispatched;
     const StayLimit general = general_limit(dispatched, model, tunables);
+    // Only files give one to a topic, and the service does not take it back.
+    const Duration of_the_file = entry_of(model.time_limits().front().topics, job.topic).dispatch;
     StayLimit limit{Duration::max(), Duration{}};
     for (const TimeLimits& document : model.time_limits()) {
         const TimeLimits::Topic topic = entry_of(document.topics, job.topic);
         const TimeLimits::Workflow workflow = entry_of(document.workflows, job.workflow);
-        const Duration own = dispatched ? topic.dispatch : stricter(topic.running, workflow.child);
+        const Duration dispatch = topic.dispatch > Duration{} ? topic.dispatch : of_the_file;
+        const Duration own = dispatched ? dispatch : stricter(topic.running, workflow.child);
         limit.shortest = std::min(limit.shortest, own > Duration{} ? own : general.shortest);
         limit.longest = std::max(limit.longest, own > Duration{} ? own : general.longest);
     }
