@@ -4,17 +4,18 @@
 #include <google/protobuf/util/time_util.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <string>
+#include <nlohmann/json.hpp>
 
 #include "engine/runtime/invariant.h"
-#include "engine/wire/json.h"
 
 namespace lockstep::engine {
 
 namespace {
 
 using google::protobuf::util::TimeUtil;
+using Json = nlohmann::ordered_json;
 
 struct PoolTotals {
     std::int64_t workers = 0;
@@ -23,59 +24,61 @@ struct PoolTotals {
 };
 using Totals = std::map<std::string_view, PoolTotals>;
 
-using wire::json_text;
-
-void add(std::string& list, std::string_view item) {
-    if (!list.empty()) list += ',';
-    list += item;
-}
-
 /// The shortest decimal that reads back as the same 32-bit float, which is what every peer holds.
-std::string load_member(std::string_view key, float load) {
+double shortest(float value) {
+    const std::string text = fmt::format("{}", value);
+    double decimal = value;
+    std::from_chars(text.data(), text.data() + text.size(), decimal);
+    return decimal;
+}
+
+void put_load(Json& object, const char* key, float load) {
     const bool has_json_form = std::isfinite(load);
-    if (load == 0 || !has_json_form) return {};
-    const std::string decimal = fmt::format("{}", load);
-    const bool is_whole = decimal.find_first_of(".e") == std::string::npos;
-    return fmt::format(R"(,"{}":{}{})", key, decimal, is_whole ? ".0" : "");
+    if (load != 0 && has_json_form) object[key] = shortest(load);
 }
 
-std::string text_member(std::string_view key, std::string_view text) {
-    return text.empty() ? std::string{} : fmt::format(R"(,"{}":{})", key, json_text(text));
+void put_text(Json& object, const char* key, const std::string& text) {
+    if (!text.empty()) object[key] = text;
 }
 
-std::string worker_json(const Worker& worker) {
-    std::string capabilities, labels;
-    for (const std::string& capability : worker.capabilities) add(capabilities, json_text(capability));
-    for (const auto& [name, value] : worker.labels) add(labels, json_text(name) + ':' + json_text(value));
-    std::string object =
-        fmt::format(R"({{"worker_id":{},"pool":{},"active_jobs":{},"max_parallel_jobs":{})",
-                    json_text(worker.id.text()), json_text(worker.pool), worker.active_jobs, worker.max_parallel_jobs);
-    if (!capabilities.empty()) object += fmt::format(R"(,"capabilities":[{}])", capabilities);
-    object += load_member("cpu_load", worker.cpu_load);
-    object += load_member("gpu_utilization", worker.gpu_utilization);
-    object += load_member("memory_load", worker.memory_load);
-    object += text_member("region", worker.region);
-    object += text_member("type", worker.type);
-    if (!labels.empty()) object += fmt::format(R"(,"labels":{{{}}})", labels);
-    return object + '}';
+Json worker_json(const Worker& worker) {
+    Json object = Json::object();
+    object["worker_id"] = worker.id.text();
+    object["pool"] = worker.pool;
+    object["active_jobs"] = worker.active_jobs;
+    object["max_parallel_jobs"] = worker.max_parallel_jobs;
+    if (!worker.capabilities.empty()) object["capabilities"] = worker.capabilities;
+    put_load(object, "cpu_load", worker.cpu_load);
+    put_load(object, "gpu_utilization", worker.gpu_utilization);
+    put_load(object, "memory_load", worker.memory_load);
+    put_text(object, "region", worker.region);
+    put_text(object, "type", worker.type);
+    if (!worker.labels.empty()) object["labels"] = worker.labels;
+    return object;
 }
 
-std::string pools_json(const Totals& totals) {
-    std::string pools;
-    for (const auto& [name, total] : totals)
-        add(pools, fmt::format(R"({}:{{"workers":{},"active_jobs":{},"capacity":{}}})", json_text(name), total.workers,
-                               total.active_jobs, total.capacity));
+Json pools_json(const Totals& totals) {
+    Json pools = Json::object();
+    for (const auto& [name, total] : totals) {
+        Json& pool = pools[std::string(name)];
+        pool["workers"] = total.workers;
+        pool["active_jobs"] = total.active_jobs;
+        pool["capacity"] = total.capacity;
+    }
     return pools;
 }
 
-std::string topics_json(const RoutingTable& routing, const Totals& totals) {
-    std::string topics;
+Json topics_json(const RoutingTable& routing, const Totals& totals) {
+    Json topics = Json::object();
     for (const auto& [name, pools] : routing.topics) {
         if (pools.empty()) continue;
         const auto found = totals.find(pools.front());
         const PoolTotals total = found == totals.end() ? PoolTotals() : found->second;
-        add(topics, fmt::format(R"({}:{{"pool":{},"workers":{},"capacity":{},"available":{}}})", json_text(name),
-                                json_text(pools.front()), total.workers, total.capacity, total.workers > 0));
+        Json& topic = topics[name];
+        topic["pool"] = pools.front();
+        topic["workers"] = total.workers;
+        topic["capacity"] = total.capacity;
+        topic["available"] = total.workers > 0;
     }
     return topics;
 }
@@ -85,21 +88,24 @@ std::string topics_json(const RoutingTable& routing, const Totals& totals) {
 std::string worker_snapshot_json(const Registry& registry, const RoutingTable& routing, std::string_view writer_id,
                                  WallTime captured_at, MonoTime now) {
     Totals totals;
-    std::string workers;
+    Json workers = Json::array();
     registry.for_each_heard(now, [&](const Worker& worker) {
         INVARIANT(worker.heard, "worker {} is passed on by hearsay", worker.id);
         PoolTotals& pool = totals[worker.pool];
         ++pool.workers;
         pool.active_jobs += worker.active_jobs;
         pool.capacity += std::max(worker.max_parallel_jobs, 0);
-        add(workers, worker_json(worker));
+        workers.push_back(worker_json(worker));
     });
     const auto seconds = std::chrono::floor<std::chrono::seconds>(captured_at.time_since_epoch()).count();
-    std::string document =
-        fmt::format(R"({{"captured_at":"{}")", TimeUtil::ToString(TimeUtil::SecondsToTimestamp(seconds)));
-    document += text_member("writer_id", writer_id);
-    if (!totals.empty()) document += fmt::format(R"(,"pools":{{{}}})", pools_json(totals));
-    return document + fmt::format(R"(,"topics":{{{}}},"workers":[{}]}})", topics_json(routing, totals), workers);
+    Json document = Json::object();
+    document["captured_at"] = TimeUtil::ToString(TimeUtil::SecondsToTimestamp(seconds));
+    if (!writer_id.empty()) document["writer_id"] = writer_id;
+    if (!totals.empty()) document["pools"] = pools_json(totals);
+    document["topics"] = topics_json(routing, totals);
+    document["workers"] = std::move(workers);
+    // What a worker says about itself need not be UTF-8, and must not stop the snapshot of all others.
+    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace lockstep::engine

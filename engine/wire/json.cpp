@@ -30,7 +30,7 @@ bool is_plain(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= ' ' && c < '\x7f' && c != '"' && c != '\\'; });
 }
 
-void append_quoted(std::string& out, std::string_view text) {
+void append_quoted(std::string& out, const std::string& text) {
     if (is_plain(text)) {
         out += '"';
         out += text;
@@ -209,12 +209,6 @@ private:
 };
 
 }  // namespace
-
-std::string json_text(std::string_view text) {
-    std::string quoted;
-    append_quoted(quoted, text);
-    return quoted;
-}
 
 std::string to_json(const Message& message, Unpopulated unpopulated) {
     Writer writer(unpopulated);

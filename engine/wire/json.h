@@ -31,9 +31,6 @@ struct JsonError {
 [[nodiscard]] std::string to_json(const google::protobuf::Message& message,
                                   Unpopulated unpopulated = Unpopulated::omit);
 
-/// A text with its quotes; bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string json_text(std::string_view text);
-
 /// Strict: unknown names and unknown enum names are errors. On an error the message is left empty.
 [[nodiscard]] tl::expected<void, JsonError> parse_json(std::string_view text, google::protobuf::Message& message);
 
