@@ -133,7 +133,7 @@ TEST_F(Cli, AFaultWithoutEffectProvesNothing) {
     EXPECT_EQ(run({"run", path("b.json"), "--allow-vacuous"}), 0);
 }
 
-TEST_F(Cli, EveryOracleHasSomethingToJudgeInTheWholeDefaultFolderOnly) {
+TEST_F(Cli, EveryRuleHasSomethingToJudgeInTheWholeDefaultFolderOnly) {
     runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         RunResult result = good(of, seed, options);
         result.exercised["no_lost_job"] = 0;

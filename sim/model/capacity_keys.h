@@ -15,9 +15,9 @@ inline constexpr std::string_view kCapacityWaitingOf = "lockstep:capacity:waitin
 inline constexpr std::string_view kCapacityQueue = "lockstep:capacity:jobs:";
 /// A queue's tenants, by when each was served last.
 inline constexpr std::string_view kCapacityTurns = "lockstep:capacity:turns:";
-/// Whether others wait is read of these: of the queue where it stands, of all jobs where it was lost.
+/// Whether others wait in a queue is read of these.
 [[nodiscard]] constexpr bool is_place_in_order(std::string_view key) {
-    return key == kCapacityWaiting || key.starts_with(kCapacityTurns);
+    return key.starts_with(kCapacityQueue) || key.starts_with(kCapacityTurns);
 }
 /// The jobs that a worker has in flight, or that a slot is kept free for.
 inline constexpr std::string_view kWorkerSlots = "lockstep:capacity:slots:";

@@ -29,8 +29,8 @@ std::string take_text(std::string_view& text) {
     return taken;
 }
 
-/// '<number of pools>;', then each pool and each label's name and value as '<length>:<text>', then '.', then the tenant.
-Capacity::Queue read_name(std::string_view name) {
+/// '<number of pools>;', then each pool and each label's name and value as '<length>:<text>', then '.', then the tenant, which is left.
+Capacity::Queue read_name(std::string_view& name) {
     Capacity::Queue queue;
     for (std::size_t pools = take_number(name, ';'); pools > 0 && !name.empty(); --pools)
         queue.pools.insert(take_text(name));
@@ -40,8 +40,17 @@ Capacity::Queue read_name(std::string_view name) {
         queue.labels.emplace(std::move(label), take_text(name));
         if (name.size() == before) break;
     }
-    if (name.starts_with('.')) queue.tenant = name.substr(1);
+    if (name.starts_with('.')) name.remove_prefix(1);
+    queue.tenant = name;
     return queue;
+}
+
+/// Of the keys that tell places.
+std::string_view name_of_queue(std::string_view key) {
+    if (key.starts_with(kCapacityTurns)) return key.substr(kCapacityTurns.size());
+    std::string_view rest = key.substr(kCapacityQueue.size());
+    read_name(rest);
+    return key.substr(kCapacityQueue.size(), key.size() - kCapacityQueue.size() - rest.size());
 }
 
 }  // namespace
@@ -67,7 +76,10 @@ bool Capacity::heard(WorkerNumber number, const cap::Heartbeat& heartbeat) {
 void Capacity::queued(std::string_view key, const Job& job, Time now) {
     const auto [entry, is_new] = queues_.try_emplace(std::string(key));
     Queue& queue = entry->second;
-    if (is_new) queue = read_name(std::string_view(entry->first).substr(kCapacityQueue.size()));
+    if (is_new) {
+        std::string_view name = std::string_view(entry->first).substr(kCapacityQueue.size());
+        queue = read_name(name);
+    }
     if (queue.jobs.empty()) queue.unserved_since = now;
     queue.jobs.emplace(job.name, &job);
 }
@@ -79,17 +91,34 @@ void Capacity::left(std::string_view key, std::string_view job, Time now) {
     queue->second.jobs.erase(job);
 }
 
-void Capacity::places_left(std::size_t count, Since now) {
+void Capacity::Places::leave(std::size_t count, Since when) {
     constexpr engine::Duration kAsLongAsATry = std::chrono::minutes{10};
-    places_ -= std::min(count, places_);
-    left_.insert(left_.end(), count, now);
-    while (!left_.empty() && left_.front().at < now.at - kAsLongAsATry) left_.pop_front();
+    now -= std::min(count, now);
+    left.insert(left.end(), count, when);
+    while (!left.empty() && left.front().at < when.at - kAsLongAsATry) left.pop_front();
 }
 
-std::size_t Capacity::places_since(EventNumber event) const {
-    const auto left =
-        std::partition_point(left_.begin(), left_.end(), [event](const Since& one) { return one.event < event; });
-    return places_ + static_cast<std::size_t>(left_.end() - left);
+std::size_t Capacity::Places::since(EventNumber event) const {
+    const auto later =
+        std::partition_point(left.begin(), left.end(), [event](const Since& one) { return one.event < event; });
+    return now + static_cast<std::size_t>(left.end() - later);
+}
+
+void Capacity::place_taken(std::string_view key) { ++places_[std::string(name_of_queue(key))].now; }
+
+void Capacity::places_left(std::string_view key, std::size_t count, Since now) {
+    if (const auto queue = places_.find(name_of_queue(key)); queue != places_.end()) queue->second.leave(count, now);
+}
+
+void Capacity::all_places_left(Since now) {
+    for (auto& [name, places] : places_) places.leave(places.now, now);
+}
+
+std::size_t Capacity::places_since(std::string_view queue, EventNumber event) const {
+    std::size_t count = 0;
+    for (const auto& [name, places] : places_)
+        if (queue.empty() || name == queue) count += places.since(event);
+    return count;
 }
 
 void Capacity::queue_removed(std::string_view key) {

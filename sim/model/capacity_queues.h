@@ -51,14 +51,22 @@ public:
     void left(std::string_view key, std::string_view job, Time now);
     void queue_removed(std::string_view key);
 
-    /// A job waits from now on, or a tenant in a queue: it has a place.
-    void place_taken() { ++places_; }
-    void places_left(std::size_t count, Since now);
-    void restore_places() { places_ = 0; }
-    /// Places that there were at some time from that event on, which is of the last minutes.
-    [[nodiscard]] std::size_t places_since(EventNumber event) const;
+    /// Whose jobs are ahead in a queue is read of these keys (capacity_keys.h): each member has a place there.
+    void place_taken(std::string_view key);
+    void places_left(std::string_view key, std::size_t count, Since now);
+    void all_places_left(Since now);
+    /// Places that the queue had at some time from that event on, which is of the last minutes. Without a name: all queues together.
+    [[nodiscard]] std::size_t places_since(std::string_view queue, EventNumber event) const;
 
 private:
+    struct Places {
+        std::size_t now = 0;
+        std::deque<Since> left;  // the oldest first
+
+        void leave(std::size_t count, Since when);
+        [[nodiscard]] std::size_t since(EventNumber event) const;
+    };
+
     Worker& at(WorkerNumber number) {
         if (number >= workers_.size()) workers_.resize(number + 1);
         return workers_[number];
@@ -66,8 +74,7 @@ private:
 
     std::vector<Worker> workers_;  // by number
     std::map<std::string, Queue, std::less<>> queues_;
-    std::size_t places_ = 0;
-    std::deque<Since> left_;  // places, the oldest first
+    std::map<std::string, Places, std::less<>> places_;  // by the name of the queue
 };
 
 }  // namespace lockstep::sim

@@ -29,7 +29,8 @@ struct Choosing {
 struct Choice {
     EventNumber from = 0, to = 0;  // it chose between these events
     Time from_at{};
-    EventNumber made = 0;  // the last event before the command that says so
+    EventNumber acquired = 0;  // when its handler took the lock of the job, and read its request
+    EventNumber made = 0;      // the last event before the command that says so
     std::vector<EventNumber>
         undecided;  // since when other handlers of it may have chosen: those choices may count already
 };

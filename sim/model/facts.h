@@ -521,6 +521,9 @@ struct SentTooLate : ObservedInside {};
 /// A scheduler told the worker of a job to leave off.
 struct CalledOff : Observed {};
 
+/// A workflow engine told that the job of a step is to be called off.
+struct StepCalledOff : Observed {};
+
 /// A scheduler heard that a job is to be cancelled, which is known and has not ended.
 struct AskedToCancel : ObservedInside {};
 
@@ -600,14 +603,14 @@ using Fact =
                  StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
                  ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
                  MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate,
-                 CalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, StepInputWritten, DelayOver,
-                 TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken, TurnedAway,
-                 StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest, AllAtRest,
-                 LateAnswer, DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted, LockEnded,
-                 Stopped, KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken, Delayed,
-                 QueuesChanged, WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted, FileLeftOut,
-                 RequestStored, CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed, PolicyAsked,
-                 OutputAsked, CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
+                 CalledOff, StepCalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, StepInputWritten,
+                 DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
+                 TurnedAway, StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest,
+                 AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted,
+                 LockEnded, Stopped, KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken,
+                 Delayed, QueuesChanged, WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted,
+                 FileLeftOut, RequestStored, CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed,
+                 PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
 
 template <class Happened>
 inline constexpr bool kIsSeenOutside = !std::is_base_of_v<ObservedInside, Happened>;

@@ -86,6 +86,7 @@ struct Acquired {
     fakes::NodeId replica;
     std::size_t token = 0;  // a digest
     EventNumber event = 0;
+    std::optional<Time> ran_out = std::nullopt;
 };
 
 /// The way of a submission to Redis, at any time.
@@ -180,8 +181,9 @@ struct Job {
     JobLimits limits;
     SlotWait slot;
     QueuedFor queued_for{};
-    Time tried = kBeforeAll;       // last, or since when it has waited, or when it left its queue
-    bool request_damaged = false;  // Redis has its request cut off, or lost it: no replica can acquire the job
+    std::string_view capacity_queue;  // in which it waits for room at a worker, as its hash says; empty: in none
+    Time tried = kBeforeAll;          // last, or since when it has waited, or when it left its queue
+    bool request_damaged = false;     // Redis has its request cut off, or lost it: no replica can acquire the job
     JobLock lock;
     Dispatch dispatch;
     std::vector<Commit> commits;

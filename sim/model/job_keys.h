@@ -17,6 +17,7 @@ namespace lockstep::sim {
 inline constexpr std::string_view kJobHashPrefix = "job:meta:";
 inline constexpr std::string_view kJobStatePrefix = "job:state:";
 inline constexpr std::string_view kRequestPrefix = "job:req:";
+inline constexpr std::string_view kOutputPrefix = "res:";
 inline constexpr std::string_view kResultPointerPrefix = "job:result_ptr:";
 inline constexpr std::string_view kHistoryPrefix = "job:events:";
 inline constexpr std::string_view kLetterPrefix = "dlq:entry:";

@@ -89,7 +89,8 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
     actor_ = client;
     command_ = words;
     moved_ = nullptr;
-    if (Job* served = std::exchange(served_, nullptr)) served->kept_free = 0;
+    for (Job* served : served_) served->kept_free = 0;
+    served_.clear();
     listed_ = {};
     // Where a script has its first key; that of a plain command is the word after its name.
     constexpr std::size_t kFirstKeyOfScript = 3;
@@ -197,6 +198,7 @@ void Model::on_event(const Event& event, Time now) {
             note(NodeChanged{}, event.node, nullptr, clock_.present()).what = event.kind;
             lose_reach(event.node);
             if (event.node.valid()) replica(event.node).is_paused = event.kind == EventKind::paused;
+            if (event.node.valid()) replica(event.node).frozen = clock_.present();
             if (event.node.valid()) replica(event.node).start.reads_snapshot = false;
             break;
         case EventKind::node_up: on_node_up(event.node, now); break;
@@ -265,6 +267,7 @@ void Model::on_node_down(fakes::NodeId node) {
     std::erase_if(shown_, [node](const auto& entry) { return entry.first.first == node; });
     deliveries_.node_down(node);
     heartbeats_.node_down(node);
+    policy_calls_.node_down(node);
     lock_grants_.node_down(node);
     result_readers_.node_down(node);
     for (Job& job : jobs_) {
@@ -283,7 +286,7 @@ void Model::on_node_down(fakes::NodeId node) {
     if (down.now.locked.event != 0) down.before = std::move(down.now);
     down.now = {};
     down.ticks = down.is_paused = down.has_read_settings = false;
-    down.owes_limits = 0;
+    down.owes_limits = down.frozen = 0;
     down.reached = {};
     down.start = {};
     down.serves = false;

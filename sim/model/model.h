@@ -283,6 +283,7 @@ private:
         look_for_free_slot(former);
         if (job.tenant != &former) look_for_free_slot(*job.tenant);
     }
+    [[nodiscard]] WorkerNumber number_of_server(std::string_view handed);
     void count(const Job& job, int by);
     [[nodiscard]] static bool counts_as_active(const Job& job) { return !job.is_torn && is_active(job.state()); }
     void enter(fakes::NodeId client, Job& job, std::string_view state);
@@ -295,6 +296,9 @@ private:
     void keep_aside(fakes::NodeId client, std::string_view key, std::string_view bytes);
     void follow_rollback_lock(const fakes::Event& event, Time now);
     void lose_stack(std::string_view key, fakes::redis::Removal why);
+    void lose_saga_of(const Job& job);
+    /// Where the member of this sorted set is a saga that owes a rollback.
+    void end_rollback(std::string_view key, std::string_view member);
     void restore_sagas(const fakes::redis::Keyspace& now);
     void follow_saga(Job& job, State to);
     void follow_question(const fakes::Event& event, Job& job);
@@ -467,9 +471,9 @@ private:
     std::vector<Fact> facts_;
     std::vector<Fact> delivering_;
     bool in_command_ = false;
-    fakes::NodeId actor_;                         // of the last event or command
-    Job* delayed_ = nullptr;                      // of the present command, as of the fact of that name
-    Job* served_ = nullptr;                       // no worker keeps a slot free for it any more, by the present command
+    fakes::NodeId actor_;       // of the last event or command
+    Job* delayed_ = nullptr;    // of the present command, as of the fact of that name
+    std::vector<Job*> served_;  // no worker keeps a slot free for them any more, by the present command
     std::pair<WorkerNumber, const Job*> listed_;  // by the present command: the job in the list of the worker
     QueueStep step_;
     const Job* moved_ = nullptr;                 // whose state the present command has changed last

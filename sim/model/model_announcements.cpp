@@ -51,6 +51,8 @@ void Model::on_announcement(const Event& event, Time now) {
     if (event.subject == wire::kSubjectHandshake && event.node.valid()) replica(event.node).serves = true;
     Job* named = is_cancel(event) ? known_job(event.packet->job_cancel().job_id()) : nullptr;
     if (named != nullptr) named->cancel_said = clock_.present();
+    if (named != nullptr && is_scheduler(event.node) && event.packet->sender_id() != kSchedulersName)
+        note(StepCalledOff{}, event.node, named, clock_.present());
     if (named != nullptr && named->calling_off.is_known()) {
         named->calling_off.told = now;
         if (!by_user(event.node) && event.packet->job_cancel().requested_by() == kSchedulersName)

@@ -53,8 +53,12 @@ void Model::choose_no_more(Job& job, fakes::NodeId node, Since lost, bool knows)
 }
 
 Choice Model::choice_of(const Job& job, const Choosing& choosing) const {
-    Choice choice{
-        choosing.since.event, std::max(choosing.since.event, choosing.called), choosing.since.at, clock_.present(), {}};
+    Choice choice{.from = choosing.since.event,
+                  .to = std::max(choosing.since.event, choosing.called),
+                  .from_at = choosing.since.at,
+                  .acquired = choosing.begun,
+                  .made = clock_.present(),
+                  .undecided = {}};
     for (const Job* other : at(choosing.replica).handled) {
         if (other == &job) continue;
         const auto& its = *std::ranges::find(other->choosing, choosing.replica, &Choosing::replica);

@@ -29,6 +29,11 @@ std::string_view text_or_nothing(const std::string* text) { return text == nullp
 
 }  // namespace
 
+/// Of the worker that `ls_handed` names; 0: of none, the job is to be routed without a slot.
+WorkerNumber Model::number_of_server(std::string_view handed) {
+    return handed.starts_with('.') ? 0 : worker_names_.number_of(handed);
+}
+
 void Model::count(const Job& job, int by) {
     if (counts_as_active(job)) job.tenant->active += by;
     if (!job.is_torn && job.state() == State::pending) job.tenant->waiting += by;
@@ -157,7 +162,10 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     } else if (field == "ls_last_cause") {
         if (!after.empty()) note_not_sent(client, job, after);
     } else if (field == "ls_handed") {
-        if (is_scheduler(client)) job.kept_free = worker_names_.number_of(after);
+        std::erase(served_, &job);
+        if (is_scheduler(client)) job.kept_free = number_of_server(after);
+    } else if (field == "ls_queue") {
+        job.capacity_queue = label_names_.name_of(label_names_.number_of(after));
     } else if (field == "ls_worker") {
         name_worker(job, worker_names_.number_of(after), upcoming());
         choose(client, job, after);
@@ -230,7 +238,8 @@ void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string
         name_worker(job, 0, upcoming());
         take_choice_back(client, job, before);
     }
-    if (field == "ls_handed") served_ = &job;
+    if (field == "ls_handed") served_.push_back(&job);
+    if (field == "ls_queue") job.capacity_queue = {};
     if (field == "ls_in_hand") job.handling.mark({});
     if (field == "ls_next_attempt_at") job.tries.next = {};
     if (field == "ls_input_unread") job.input_unread = false;
@@ -266,7 +275,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         return flush_unless_in_command();
     }
     write_step_input(client, key, after);
-    if (key.starts_with("res:"))
+    if (key.starts_with(kOutputPrefix))
         output_sizes_.insert_or_assign(
             std::string(key),
             OutputSizes{std::ssize(after), before == nullptr ? std::ssize(after) : std::ssize(*before)});
@@ -324,6 +333,7 @@ void Model::list_removed(fakes::NodeId client, std::string_view key, std::size_t
 void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
     leave_queues(client, key, member, before);
     list_run(key, member, std::nullopt);
+    end_rollback(key, member);
     if (is_place_in_queue(key)) ++job(member).occasions;
     const State index = state_of_index(key);
     if (index == State::absent) return;
@@ -395,6 +405,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     if (result_readers_.any())
         if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
     if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
+    if (const auto output = output_sizes_.find(key); output != output_sizes_.end()) output_sizes_.erase(output);
     const bool evicted = why == fakes::redis::Removal::evicted;
     data_lost_ |= evicted;
     remove_letter(key, why, last);
@@ -437,12 +448,16 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
         if (hash) lost.slot = {};
     });
     if (lost.state() == State::absent) lost.listings.forgotten_ms = redis_ms_;
+    // It may run again, and succeed once more.
+    if (evicted && lost.state() == State::absent) lose_saga_of(lost);
     lost.listings.has_expired |= hash && why == fakes::redis::Removal::expired;
     lost.listings.mirror_lost |= !hash && by_itself;
     if (hash) {
         // Without a record, what belongs to the job is no other's.
         lost.request.first_stored = 0;
         lost.scans.scan.end();
+        lost.capacity_queue = {};
+        lost.kept_free = 0;
         if (evicted) tear(*name);
         lost.limits.lost();
         name_worker(lost, 0, upcoming());
@@ -490,6 +505,8 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         });
     for (const std::string_view key : now.keys()) {
         const auto* text = std::get_if<std::string>(&now.find(key)->value);
+        if (text != nullptr && key.starts_with(kOutputPrefix))
+            output_sizes_.emplace(key, OutputSizes{std::ssize(*text), std::ssize(*text)});
         if (text != nullptr && key.starts_with(kRequestPrefix))
             read_stored(job(key.substr(kRequestPrefix.size())), *text);
         if (const auto name = job_of_state_key(key)) {
@@ -504,7 +521,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         restore_tries(kept, now, key);
         recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
         kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
-        if (const auto worker = hash_field(now, key, "ls_handed")) kept.kept_free = worker_names_.number_of(*worker);
+        if (const auto worker = hash_field(now, key, "ls_handed")) kept.kept_free = number_of_server(*worker);
     }
     for (Job& job : jobs_) {
         job.dispatch.out = is_out(job.state());

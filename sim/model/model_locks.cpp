@@ -37,10 +37,13 @@ void Model::on_lock(const Event& event, Time now) {
     Job& job = job_of(event);
     if (taken) may_choose(event, job, since);
     if (taken && is_job_lock(event.key)) job.tries.is_taken_back = false;  // it is handled anew
-    if (is_job_lock(event.key) && (taken || released)) {
-        const fakes::NodeId replica = released ? event.peer : event.node;
+    if (is_job_lock(event.key) && (taken || released || expired)) {
+        const fakes::NodeId replica = taken ? event.node : event.peer;
         const std::size_t token = std::hash<std::string_view>{}(event.name);
-        std::erase_if(job.acquired, [&](const Acquired& one) { return one.replica == replica && one.token == token; });
+        const auto is_its = [&](const Acquired& one) { return one.replica == replica && one.token == token; };
+        const auto known = std::ranges::find_if(job.acquired, is_its);
+        if (expired && known != job.acquired.end()) known->ran_out = now;
+        if (!expired) std::erase_if(job.acquired, is_its);
         if (taken) job.acquired.push_back({replica, token, clock_.present()});
     }
     if (taken && is_job_lock(event.key) && event.node.valid()) on_job_taken(event, job);

@@ -204,8 +204,14 @@ void Model::on_policy_asked(const Event& event, Job& job) {
 }
 
 /// A replica that was frozen has several handlers at one job: one whose lock has run out may ask later than the next one takes the
-/// lock, be that for a result. So the next question is taken for that of the oldest.
+/// lock, be that for a result. So the next question is taken for that of the oldest. One that was not frozen does not go on for long.
 EventNumber Model::acquired_by_asker(Job& job, fakes::NodeId replica) {
+    using engine::Tunables;
+    const Time lately = clock_.told_at() - tunables_->most_of(&Tunables::job_lock_ttl) -
+                        tunables_->most_of(&Tunables::store_op_timeout);
+    std::erase_if(job.acquired, [&](const Acquired& one) {
+        return one.replica == replica && one.ran_out && *one.ran_out < lately && at(replica).frozen < one.event;
+    });
     const auto oldest = std::ranges::find(job.acquired, replica, &Acquired::replica);
     if (oldest == job.acquired.end()) return 0;
     const EventNumber event = oldest->event;

@@ -64,7 +64,7 @@ void Model::enter_queue(fakes::NodeId client, std::string_view key, std::string_
         tenant(member).queue.is_listed = true;
         return;
     }
-    if (is_place_in_order(key) && before == nullptr) capacity_.place_taken();
+    if (is_place_in_order(key) && before == nullptr) capacity_.place_taken(key);
     if (key == kCapacityWaiting || key.starts_with(kCapacityWaitingOf) || key.starts_with(kCapacityQueue))
         step().placed.push_back({&job(member), after});
     // From there on it waits for a worker, and for no slot of its tenant.
@@ -101,7 +101,7 @@ void Model::leave_queues(fakes::NodeId client, std::string_view key, std::string
         step().unlisted.push_back(&unlisted);
         return;
     }
-    if (is_place_in_order(key)) capacity_.places_left(1, {upcoming(), clock_.told_at()});
+    if (is_place_in_order(key)) capacity_.places_left(key, 1, {upcoming(), clock_.told_at()});
     if (key == kCapacityWaiting) {
         Job& leaving = job(member);
         if (leaving.queued_for == QueuedFor::worker) leave_queue(leaving);
@@ -152,7 +152,8 @@ void Model::write_wait(Job& job, std::string_view field, const std::string* befo
 
 void Model::remove_from_queues(std::string_view key, fakes::redis::Removal why, const fakes::redis::Value& last) {
     if (!key.starts_with(kOwnKeys)) return;
-    if (is_place_in_order(key)) capacity_.places_left(jobs_listed(last).size(), {clock_.present(), clock_.told_at()});
+    if (is_place_in_order(key))
+        capacity_.places_left(key, jobs_listed(last).size(), {clock_.present(), clock_.told_at()});
     // The last member of a set was removed before it; the rest is lost.
     const bool is_lost = why != fakes::redis::Removal::deleted;
     if (key == kQueuedTenants) {
@@ -192,11 +193,11 @@ void Model::note_list(std::string_view key, int jobs) {
 
 void Model::restore_queues(const fakes::redis::Keyspace& now) {
     std::vector<QueuedFor> queued_for(jobs_.size());  // by number - 1
-    capacity_.restore_places();
+    capacity_.all_places_left({clock_.present(), clock_.told_at()});
     for (const std::string_view key : now.keys()) {
         if (is_place_in_order(key))
             for (std::size_t places = jobs_listed(now.find(key)->value).size(); places > 0; --places)
-                capacity_.place_taken();
+                capacity_.place_taken(key);
         if (!is_line(key)) continue;
         for (const std::string_view name : jobs_listed(now.find(key)->value)) {
             const NameNumbers::Number number = job_names_.find(name);
@@ -222,6 +223,8 @@ void Model::restore_queues(const fakes::redis::Keyspace& now) {
             job.slot.waits = false;
             job.request_damaged |= now.find(std::string(kRequestPrefix) + std::string(job.name)) == nullptr;
         });
+        job.capacity_queue =
+            label_names_.name_of(label_names_.number_of(hash_field(now, key, "ls_queue").value_or("")));
         job.slot = {number("ls_waits_since").value_or(0), number("ls_waits_limit"),
                     number("ls_next_attempt_at").has_value()};
     }

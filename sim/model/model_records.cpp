@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kDecisions = "job:decisions:";
 constexpr std::string_view kIdempotencyPrefix = "job:idempotency:";
-constexpr std::string_view kOutputPrefix = "job:";
+constexpr std::string_view kOutputRecordPrefix = "job:";
 constexpr std::string_view kOutputSuffix = ":output_decision";
 constexpr std::string_view kRecent = "job:recent";
 constexpr std::string_view kTenantSlots = "lockstep:tenant:slots:";
@@ -80,6 +80,7 @@ void Model::record_field(fakes::NodeId client, Job& job, std::string_view field,
 /// REQUIRES: the mark of its scan is removed, or its output is withheld.
 void Model::end_scan(fakes::NodeId client, Job& job) {
     OutputScan& scan = job.scans.scan;
+    if (is_written_by_scheduler(client) && scan.was_open_at_a_loss) scan.leave(client);
     if (!is_written_by_scheduler(client) || !scan.is_open) return;
     change_of(job).ended_scan = scan;
     scan.end();
@@ -115,8 +116,8 @@ void Model::record_text(fakes::NodeId client, std::string_view key, const std::s
             change_of(job(after)).idempotency_key = key;
         else if (*before != after)
             change_of(job(after)).idempotency_taken_from = *before;
-    } else if (key.starts_with(kOutputPrefix) && key.ends_with(kOutputSuffix)) {
-        key.remove_prefix(kOutputPrefix.size());
+    } else if (key.starts_with(kOutputRecordPrefix) && key.ends_with(kOutputSuffix)) {
+        key.remove_prefix(kOutputRecordPrefix.size());
         key.remove_suffix(kOutputSuffix.size());
         change_of(job(key)).output = after;
     }

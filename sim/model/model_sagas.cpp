@@ -13,6 +13,7 @@
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
 #include "sim/model/request_facts.h"
+#include "sim/scenario/topology.h"
 
 namespace lockstep::sim {
 
@@ -24,7 +25,9 @@ namespace wire = engine::wire;
 namespace {
 
 constexpr std::string_view kAside = "lockstep:saga:unreadable:";
-constexpr std::string_view kRun = "of run ";
+constexpr std::string_view kRun = "of run ", kWorkflow = "of workflow ";
+/// Sagas of which a rollback is owed.
+constexpr std::string_view kSagasOwed = "lockstep:saga:owed";
 constexpr std::string_view kOfItsAge = "saga-expired-";
 
 std::size_t digest_of_bytes(std::string_view bytes) { return std::hash<std::string_view>{}(bytes); }
@@ -49,12 +52,26 @@ std::string workflow_of(const cap::JobRequest& request) {
 template <class Labels>
 std::string saga_name(std::string_view tenant, std::string_view workflow, const Labels& labels) {
     const std::string run = value_in(labels, "run_id");
-    return run.empty() ? fmt::format("of workflow {}/{}", tenant, workflow) : fmt::format("{}{}/{}", kRun, tenant, run);
+    return run.empty() ? fmt::format("{}{}/{}", kWorkflow, tenant, workflow)
+                       : fmt::format("{}{}/{}", kRun, tenant, run);
 }
 
 /// REQUIRES: it belongs to a workflow.
 std::string saga_name(const cap::JobRequest& request) {
     return saga_name(tenant_named_by(request), workflow_of(request), request.labels());
+}
+
+/// Of a member of kSagasOwed, `<kind>:<length of tenant>:<tenant>:<run or workflow>`; empty: it is of an older version.
+std::string saga_name(std::string_view member) {
+    constexpr std::string_view kOwedRun = "run:", kOwedWorkflow = "workflow:";
+    const bool is_run = member.starts_with(kOwedRun);
+    if (!is_run && !member.starts_with(kOwedWorkflow)) return {};
+    const std::size_t colon = member.find(':', is_run ? kOwedRun.size() : kOwedWorkflow.size());
+    const auto length = static_cast<std::size_t>(whole_number(member.substr(member.find(':') + 1)));
+    if (colon == std::string_view::npos || length >= member.size() - colon) return {};
+    const std::string_view tenant = member.substr(colon + 1, length);
+    const std::string_view id = member.substr(std::min(member.size(), colon + length + 2));
+    return fmt::format("{}{}/{}", is_run ? kRun : kWorkflow, tenant, id);
 }
 
 SagaEntry* find_recorded(Saga& saga, const Job* undoes) {
@@ -98,12 +115,13 @@ bool Compensating::is_open() const {
     return is_stored && !is_final(state) && state != State::approval_required && !cut_off && !job->lost.taken_back();
 }
 
+bool Saga::owes_any() const {
+    return std::ranges::any_of(recorded,
+                               [this](const SagaEntry& one) { return owes(one) && !(one.is_done() && one.is_taken); });
+}
+
 bool Sagas::waits() const {
-    const auto is_open = [](const Saga& saga) {
-        return !saga.is_lost && std::ranges::any_of(saga.recorded, [&saga](const SagaEntry& one) {
-            return saga.owes(one) && !(one.is_done() && one.is_taken);
-        });
-    };
+    const auto is_open = [](const Saga& saga) { return !saga.is_lost && saga.owes_any(); };
     return std::ranges::any_of(by_name, [&](const auto& entry) { return is_open(entry.second); }) ||
            std::ranges::any_of(compensations, [](const auto& entry) { return entry.second.is_open(); });
 }
@@ -120,7 +138,9 @@ void Model::record_compensation(fakes::NodeId client, std::string_view key, std:
     fact.carries_marks = is_request && wire::carries_policy_marks(*request);
     saga.is_lost |= stack.is_lost;
     if (stack.is_lost) return;
-    fact.is_second = is_usable && !saga.is_lost && find_recorded(saga, undoes) != nullptr;
+    // One that names no job, or is another implementation's, is nobody's second.
+    fact.is_second = is_usable && undoes != nullptr && is_scheduler(client) && !saga.is_lost &&
+                     find_recorded(saga, undoes) != nullptr;
     SagaEntry& made = saga.recorded.emplace_back(SagaEntry{.saga = &saga,
                                                            .stack = &stack,
                                                            .undoes = undoes,
@@ -148,9 +168,7 @@ void Model::take_compensation(fakes::NodeId client, std::string_view key, std::s
     stack.recorded.erase(stack.recorded.begin() + static_cast<std::ptrdiff_t>(index));
     Saga& saga = *taken.saga;
     saga.last_step = ++sagas_.order;
-    if (!std::ranges::all_of(saga.recorded, &SagaEntry::is_taken)) return;
-    saga.is_under_way = false;
-    saga.ended = sagas_.order;
+    if (std::ranges::all_of(saga.recorded, &SagaEntry::is_taken)) saga.end_rollback(sagas_.order);
 }
 
 void Model::keep_aside(fakes::NodeId client, std::string_view key, std::string_view bytes) {
@@ -190,6 +208,16 @@ void Model::lose_stack(std::string_view key, fakes::redis::Removal why) {
     found->second.is_lost = false;
 }
 
+void Model::lose_saga_of(const Job& job) {
+    const cap::JobRequest* request = job.request.latest();
+    if (request != nullptr && belongs_to_workflow(*request)) sagas_.named(saga_name(*request)).is_lost = true;
+}
+
+void Model::end_rollback(std::string_view key, std::string_view member) {
+    const auto found = key == kSagasOwed ? sagas_.by_name.find(saga_name(member)) : sagas_.by_name.end();
+    if (found != sagas_.by_name.end()) found->second.end_rollback(++sagas_.order);
+}
+
 void Model::restore_sagas(const fakes::redis::Keyspace& now) {
     for (const std::string_view key : now.keys())
         if (is_saga_stack(key) && container_at<fakes::redis::List>(now, key) != nullptr)
@@ -204,11 +232,14 @@ void Model::restore_sagas(const fakes::redis::Keyspace& now) {
         sagas_.lose(stack);
         stack.is_lost = kept != nullptr;
     }
-    for (auto& [name, saga] : sagas_.by_name) saga.is_lost |= saga.is_under_way || saga.owed_since;
+    // Redis may owe again what it had done.
+    if (const auto* owed = container_at<fakes::redis::SortedSet>(now, kSagasOwed))
+        for (const auto& [score, member] : owed->ranking())
+            if (const std::string name = saga_name(member); !name.empty()) sagas_.named(name).is_under_way = true;
+    for (auto& [name, saga] : sagas_.by_name) saga.is_lost |= saga.is_under_way || saga.owes_any();
     for (Job& job : jobs_) {
         if (job.letter.first_code.empty()) job.undoing.kept_aside = 0;
-        const cap::JobRequest* request = job.lost.taken_back() ? job.request.latest() : nullptr;
-        if (request != nullptr && belongs_to_workflow(*request)) sagas_.named(saga_name(*request)).is_lost = true;
+        if (job.lost.taken_back()) lose_saga_of(job);
     }
 }
 

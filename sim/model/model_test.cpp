@@ -65,6 +65,15 @@ private:
     Time now_{};
 };
 
+TEST_F(ModelTest, AJobThatIsRoutedWithoutASlotNamesNoWorker) {
+    keys.act_for(kClient);
+    for (const char* handed : {"w", ".", ".1200"}) set("job:meta:j", "ls_handed", handed);
+    EXPECT_NE(model.number_of("w"), 0U);
+    EXPECT_EQ(model.number_of("."), 0U);
+    EXPECT_EQ(model.number_of(".1200"), 0U);
+    EXPECT_EQ(job("j").kept_free, 0U);
+}
+
 TEST_F(ModelTest, FactsOfOneCommandComeTogetherAfterIt) {
     begin();
     set("job:meta:a", "state", "SCHEDULED");

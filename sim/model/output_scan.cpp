@@ -6,6 +6,9 @@ namespace lockstep::sim {
 
 void OutputScan::begin(fakes::NodeId scheduler, bool has_request, Time now) {
     begun = now;
+    // The list comes before the mark.
+    was_open_at_a_loss &=
+        std::ranges::any_of(claims, [&](const Claim& one) { return one.replica != scheduler || one.since < now; });
     if (was_open_at_a_loss) return;
     is_open = true;
     is_unclear = !scheduler.valid() || !has_request;
@@ -15,7 +18,7 @@ void OutputScan::begin(fakes::NodeId scheduler, bool has_request, Time now) {
 
 void OutputScan::list(fakes::NodeId scheduler, Time now) {
     is_listed = true;
-    if (!is_open) return;
+    if (!is_open && !was_open_at_a_loss) return;
     is_unclear |= !scheduler.valid();
     // One that claims again goes on.
     if (scheduler.valid() && claim_of(scheduler) == nullptr) claims.push_back({.replica = scheduler, .since = now});
@@ -63,7 +66,7 @@ void OutputScans::lock_taken(fakes::NodeId replica) {
 }
 
 void OutputScans::node_down(fakes::NodeId node) {
-    std::erase_if(scan.claims, [node](const OutputScan::Claim& one) { return one.replica == node; });
+    scan.leave(node);
     for (OutputHeard& one : heard) one.is_down |= one.replica == node;
 }
 

@@ -2,7 +2,6 @@
 // model of one job.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -33,7 +32,7 @@ struct OutputScan {
     bool is_open = false;
     bool is_listed = false;           // among those that are due, before or after its mark
     bool is_unclear = false;          // a user or a loss has changed the job
-    bool was_open_at_a_loss = false;  // what is left of its claims is not known, and a replica may go by one
+    bool was_open_at_a_loss = false;  // and some replicas may still go by their claims of then
     std::vector<Claim> claims;
 
     void begin(fakes::NodeId scheduler, bool has_request, Time now);
@@ -41,6 +40,10 @@ struct OutputScan {
     void answered(const fakes::Event& answer);
     void end() { is_open = is_listed = false; }
     void data_lost();
+    /// It is over for this replica.
+    void leave(fakes::NodeId replica) {
+        std::erase_if(claims, [replica](const Claim& one) { return one.replica == replica; });
+    }
     /// Null: it has made none.
     [[nodiscard]] const Claim* claim_of(fakes::NodeId replica) const;
     [[nodiscard]] bool is_judged() const { return is_open && !is_unclear; }

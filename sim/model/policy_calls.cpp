@@ -15,11 +15,18 @@ void PolicyCalls::on_event(const fakes::Event& event, fakes::JobNumber job, Time
     asked_.erase(call);
 }
 
-bool PolicyCalls::is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, engine::Duration may_take) const {
+void PolicyCalls::node_down(fakes::NodeId node) {
+    std::erase_if(asked_, [node](const auto& call) { return call.first.first == node; });
+    ended_.erase(node);
+}
+
+bool PolicyCalls::is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, Time since,
+                                engine::Duration may_take) const {
     const auto calls = ended_.find(replica);
     if (calls == ended_.end()) return false;
     const auto own = std::ranges::find(calls->second.rbegin(), calls->second.rend(), job, &Call::job);
-    if (own == calls->second.rend() || own->is_answered || own->ended - own->begun < may_take * 9 / 10) return false;
+    if (own == calls->second.rend() || own->is_answered || own->ended < since) return false;
+    if (own->ended - own->begun < may_take * 9 / 10) return false;
     std::size_t others = 0;
     std::size_t answered = 0;
     for (const Call& call : calls->second) {

@@ -15,9 +15,11 @@ class PolicyCalls {
 public:
     /// A question about the job, or its answer.
     void on_event(const fakes::Event& event, fakes::JobNumber job, Time now);
-    /// The last call of the replica about the job took nearly as long as a call may, and got no answer; meanwhile at least ten about
-    /// others ended, nine in ten of them with one: the job alone is slow.
-    [[nodiscard]] bool is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, engine::Duration may_take) const;
+    void node_down(fakes::NodeId node);
+    /// The last call of the replica about the job that ended since then took nearly as long as a call may, and got no answer; meanwhile
+    /// at least ten about others ended, nine in ten of them with one: the job alone is slow.
+    [[nodiscard]] bool is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, Time since,
+                                     engine::Duration may_take) const;
 
 private:
     struct Call {

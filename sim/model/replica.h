@@ -44,6 +44,7 @@ struct Replica {
     bool has_read_settings = false;  // since it came up
     EventNumber owes_limits = 0;  // it found limits of another file in the settings, and has not written its own; 0: no
     bool is_paused = false;
+    EventNumber frozen = 0;  // last; 0: not since it came up
     ReplicaStart start;
     bool serves = false;  // it has announced itself since it came up
     std::optional<StopAsked> stop;

@@ -2,7 +2,6 @@
 // (engine/delivery-semantics.md, "Steps that are undone").
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -58,13 +57,19 @@ struct Saga {
     bool may_roll_back = false;               // one of its jobs failed fatally
     std::optional<std::uint64_t> owed_since;  // the latest failure that owes a rollback for certain
     std::uint64_t last_step = 0;              // the beginning of the rollback, or when one was taken last
-    std::uint64_t ended = 0;                  // when the last one of it was taken
-    bool is_under_way = false;
-    bool is_lost = false;  // Redis has lost something of it
+    std::uint64_t ended = 0;                  // when its last rollback was over
+    bool is_under_way = false;  // since one of its jobs failed, until Redis owes no rollback or nothing is left to take
+    bool is_lost = false;       // Redis has lost something of it
     std::deque<SagaEntry> recorded;
 
     /// Where jobs name no run, what is recorded after the failure is left for the next one.
     [[nodiscard]] bool owes(const SagaEntry& one) const { return owed_since && (is_run || one.order < *owed_since); }
+    /// One of these is not submitted and taken.
+    [[nodiscard]] bool owes_any() const;
+    void end_rollback(std::uint64_t order) {
+        is_under_way = false;
+        ended = order;
+    }
 };
 
 struct SagaStack {

@@ -26,15 +26,16 @@ NodeId server_of(std::string_view fault) {
 }
 
 bool is_mishap(const fakes::Event& event) {
-    if (!fakes::is_call(event.kind)) return event.kind != EventKind::heartbeat;
-    return event.when == fakes::When::answered &&
-           (event.outcome != fakes::EventOutcome::applied || event.payload.starts_with('-'));
+    if (event.kind == EventKind::lock_expired) return is_job_lock(event.key);
+    if (!fakes::is_call(event.kind)) return event.kind != EventKind::heartbeat && event.kind != EventKind::node_up;
+    const bool is_refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
+    return event.when == fakes::When::answered && (event.outcome != fakes::EventOutcome::applied || is_refused);
 }
 
 }  // namespace
 
 void Weather::on_event(const fakes::Event& event, Time now) {
-    if (is_mishap(event)) ++mishaps_;
+    if (is_mishap(event)) note_mishap(event, now);
     switch (event.kind) {
         case EventKind::redis:
             if (is_tick_lock(event.key)) at(event.node).ticks = true;
@@ -81,19 +82,49 @@ void Weather::on_answer(const fakes::Event& event, Time now) {
     at(event.kind == EventKind::kernel_check ? Topology::kKernel : event.node).trouble = now;
 }
 
+void Weather::note_mishap(const fakes::Event& event, Time now) {
+    if (event.kind == EventKind::fault) {
+        if (Place* const place = whose(event)) place->mishaps.push_back(now);
+        return;
+    }
+    // Of a lock the peer is the holder.
+    for (const NodeId node : {event.node, event.peer})
+        if (node.valid() && !is_server(node)) at(node).mishaps.push_back(now);
+}
+
+std::int64_t Weather::Place::mishaps_since(Time since) const {
+    return mishaps.end() - std::ranges::lower_bound(mishaps, since);
+}
+
+std::int64_t Weather::mishaps(std::span<const NodeId> replicas, Time since) const {
+    std::int64_t count = links_.mishaps_since(since) + slow_links_.mishaps_since(since);
+    const auto add = [&](NodeId node) {
+        const auto number = static_cast<std::size_t>(node.value);
+        if (number < nodes_.size()) count += nodes_[number].mishaps_since(since);
+    };
+    for (const NodeId server : {Topology::kRedis, Topology::kNats, Topology::kKernel}) add(server);
+    std::ranges::for_each(replicas, add);
+    return count;
+}
+
+Weather::Place* Weather::whose(const fakes::Event& fault) {
+    // The work of workers and the judging of outputs are no part of a job's way to its worker.
+    if (fault.name.starts_with("worker.") || fault.name.starts_with("output_policy.")) return nullptr;
+    const NodeId node = fault.node.valid() ? fault.node : server_of(fault.name);
+    return fault.name == kSlowLink ? &slow_links_ : node.valid() ? &at(node) : &links_;
+}
+
 void Weather::on_fault(const fakes::Event& event, Time now) {
     const int step = event.from == "begin" ? 1 : -1;
     const FaultEnd end = end_of_fault(event.name);
     if (end != FaultEnd::at_once) faults_ = std::max(0, faults_ + step);
     const int lasting = end == FaultEnd::told ? step : 0;
     lasting_ += lasting;
-    // The work of workers and the judging of outputs are no part of a job's way to its worker.
-    if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) return;
-    const NodeId whose = event.node.valid() ? event.node : server_of(event.name);
-    Place& place = event.name == kSlowLink ? slow_links_ : whose.valid() ? at(whose) : links_;
-    place.trouble = now;
-    if (event.name == "stop" && event.from == "begin") place.stopping = true;
-    place.lasting += lasting;
+    Place* const place = whose(event);
+    if (place == nullptr) return;
+    place->trouble = now;
+    if (event.name == "stop" && event.from == "begin") place->stopping = true;
+    place->lasting += lasting;
 }
 
 void Weather::on_broken_connection(const fakes::Event& event, Time now) {

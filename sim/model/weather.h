@@ -11,7 +11,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fakes/event.h"
@@ -57,8 +59,9 @@ public:
     [[nodiscard]] Time settled_since() const { return settled_; }
     /// When a fault last began or ended, a node went down, or data was lost; nothing: never. Nodes that start are no trouble.
     [[nodiscard]] std::optional<Time> last_trouble() const { return last_trouble_; }
-    /// How often anything went wrong that may cost a try of some job.
-    [[nodiscard]] int mishaps() const { return mishaps_; }
+    /// How often something went wrong since then that may cost a try of a job that these have handled: with one of them, a server or
+    /// the links. -NOSCRIPT is an answer: the script is sent, and nothing is tried anew.
+    [[nodiscard]] std::int64_t mishaps(std::span<const fakes::NodeId> replicas, Time since) const;
     /// Redis has lost data, or another thing has gone wrong.
     void trouble(Time now) {
         settled_ = now;
@@ -77,10 +80,15 @@ private:
         bool stopping = false;
         bool worker = false;
         bool ticks = false;  // it has asked for a tick lock
+        std::vector<Time> mishaps;
 
+        [[nodiscard]] std::int64_t mishaps_since(Time since) const;
         [[nodiscard]] bool clear(Time since) const { return lasting == 0 && !away && !stopping && trouble < since; }
     };
 
+    void note_mishap(const fakes::Event& event, Time now);
+    /// Whom a fault disturbs; null: none who moves a job to its worker.
+    [[nodiscard]] Place* whose(const fakes::Event& fault);
     void on_fault(const fakes::Event& event, Time now);
     void on_answer(const fakes::Event& event, Time now);
     void on_broken_connection(const fakes::Event& event, Time now);
@@ -92,7 +100,6 @@ private:
     Time settled_{};
     std::optional<Time> last_trouble_;
     int faults_ = 0;
-    int mishaps_ = 0;
     Time disturbed_{};  // anything, last
     int lasting_ = 0;   // faults of any kind that have begun and not ended
 };

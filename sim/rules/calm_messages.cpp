@@ -30,20 +30,25 @@ public:
     }
     void on_lock(const LockGranted& granted);
     void on_state(const StateChanged& change);
+    void on_node(const NodeChanged& node, const Model& model) {
+        forget_in_nats(model);
+        if (node.what != fakes::EventKind::node_down || power_cut_ == kBeforeAll) return;
+        for (Seen& job : seen_) std::erase(job.uncounted, node.node);
+    }
     void on_written(const JobWritten& written) {
-        if (written.change->has("ls_next_attempt_at")) of(written.job).is_delayed = true;
+        if (written.change->has("ls_next_attempt_at")) of(written.job).delayed = written.at;
     }
 
 private:
     /// What has happened to a job.
     struct Seen {
-        bool is_delayed = false;
-        bool is_uncounted =
-            false;          // some messages were not settled when NATS lost power, and may be there still or not
-        int unsettled = 0;  // messages about it that were delivered and are neither acknowledged nor terminated
-        Time crowded = kBeforeAll;            // when there were last several
-        int takings = 0;                      // of its lock
-        Time written = kBeforeAll;            // its state
+        Time delayed = kBeforeAll;  // a delay of it was written last
+        std::vector<fakes::NodeId>
+            uncounted;              // who had a message about it when NATS lost power, and has not answered since
+        int unsettled = 0;          // messages about it that were delivered and are neither acknowledged nor terminated
+        Time crowded = kBeforeAll;  // when there were last several
+        int takings = 0;            // of its lock
+        Time written = kBeforeAll;  // its state
         Time written_by_others = kBeforeAll;  // by a user, the reconciler or a cancellation
         Time replayed = kBeforeAll;           // when it was last taken after a wait for which it may be replayed
     };
@@ -55,9 +60,10 @@ private:
         bool was_held_twice = false;  // at once: whose answer is the last is not known
         Since delivered;
         std::int64_t count = 0;
-        int takings = 0;         // of the job's lock by then
-        bool is_locked = false;  // then
-        std::vector<Time> due;   // again, because the server was told so, once for each word that reached it
+        int takings = 0;          // of the job's lock by then
+        bool is_locked = false;   // then, and so the next
+        bool is_delayed = false;  // it was not to be tried yet
+        std::vector<Time> due;    // again, because the server was told so, once for each word that reached it
     };
 
     [[nodiscard]] Seen& of(const Job* job) {
@@ -66,6 +72,7 @@ private:
         return seen_[number];
     }
     void forget_in_nats(const Model& model);
+    void answer_uncounted(const DeliveryAnswered& answered);
     void settle(const Message& message, Time now);
     void judge_requeued(const DeliveryAnswered& answered, const Message& message, const Model& model, Verdict& verdict);
     [[nodiscard]] bool is_of_servers(Duration delay) const;
@@ -82,9 +89,10 @@ void Messages::forget_in_nats(const Model& model) {
     const Time cut = model.outages().power_cut();
     if (cut == power_cut_) return;
     power_cut_ = cut;
+    for (const auto& [number, message] : messages_)
+        if (message.is_held) of(message.job).uncounted.push_back(message.node);
     messages_.clear();
     for (Seen& job : seen_) {
-        job.is_uncounted |= job.unsettled > 0;
         job.unsettled = 0;
         job.crowded = cut;
     }
@@ -118,6 +126,8 @@ void Messages::on_delivered(const Delivered& delivered, const Model& model, Verd
     message.count = std::max(message.count, delivered.count);
     message.takings = job.takings;
     message.is_locked = message.job != nullptr && (message.job->lock.holder.valid() || !message.job->lock.is_known);
+    message.is_delayed =
+        message.job != nullptr && message.job->tries.next > std::chrono::milliseconds{model.redis_ms()};
 }
 
 void Messages::on_answered(const DeliveryAnswered& answered, const Model& model, Verdict& verdict) {
@@ -125,7 +135,9 @@ void Messages::on_answered(const DeliveryAnswered& answered, const Model& model,
     forget_in_nats(model);
     const auto entry = messages_.find(*answered.for_schedulers);
     // A message that had this number before the server lost it is another one.
-    if (entry == messages_.end() || entry->second.job != answered.job) return;
+    const bool is_lost = entry == messages_.end() || entry->second.job != answered.job;
+    if (is_lost || !entry->second.is_held) answer_uncounted(answered);
+    if (is_lost) return;
     Message& message = entry->second;
     if (!answered.requeued_for) {
         settle(message, answered.at);
@@ -140,6 +152,14 @@ void Messages::on_answered(const DeliveryAnswered& answered, const Model& model,
                     entry->first.sequence);
     if (message.node == answered.node && !message.was_held_twice && message.job != nullptr)
         judge_requeued(answered, message, model, verdict);
+}
+
+void Messages::answer_uncounted(const DeliveryAnswered& answered) {
+    Seen& job = of(answered.job);
+    const auto one = std::ranges::find(job.uncounted, answered.node);
+    if (one == job.uncounted.end()) return;
+    job.uncounted.erase(one);
+    job.crowded = answered.at;
 }
 
 void Messages::settle(const Message& message, Time now) {
@@ -168,7 +188,8 @@ void Messages::judge_requeued(const DeliveryAnswered& answered, const Message& m
     const Job& about = *message.job;
     const Seen& job = of(message.job);
     const Time since = message.delivered.at;
-    if (is_partly_lost(about) || job.is_delayed || !model.weather().clear_for(answered.node, since)) return;
+    const bool is_delayed = message.is_delayed || job.delayed >= since;
+    if (is_partly_lost(about) || is_delayed || !model.weather().clear_for(answered.node, since)) return;
     verdict.exercised();
     const Duration delay = *answered.requeued_for;
     const bool is_of_servers = this->is_of_servers(delay);
@@ -177,7 +198,7 @@ void Messages::judge_requeued(const DeliveryAnswered& answered, const Message& m
                     engine::to_millis(delay));
     if (is_of_servers || delay != tunables_.retry_delay_busy) return;
     const bool is_others = job.replayed >= since || message.is_locked || job.takings > message.takings + 1 ||
-                           job.unsettled > 1 || job.is_uncounted || job.crowded >= since ||
+                           job.unsettled > 1 || !job.uncounted.empty() || job.crowded >= since ||
                            job.written_by_others >= since || !about.lock.is_known ||
                            (about.lock.holder.valid() && about.lock.holder != answered.node);
     verdict.require(is_others, message.delivered.event,
@@ -211,6 +232,7 @@ void messages_come_once(Rules& rules, const engine::Tunables& tunables) {
         messages->on_answered(answered, model, verdict);
     });
     rules.add([messages](const RequeueReached& reached, const Model&, Verdict&) { messages->on_requeued(reached); });
+    rules.add([messages](const NodeChanged& node, const Model& model, Verdict&) { messages->on_node(node, model); });
     rules.add<Delivered>(
         [messages](const LockGranted& granted, const Model&, Verdict&) { messages->on_lock(granted); });
     rules.add<Delivered>(

@@ -17,7 +17,8 @@
 // 5. A job is DISPATCHED once. It goes back to SCHEDULED only where its dispatch could not be sent, or its worker had fallen
 //    silent.
 // 6. Policy is asked about a job once for each occasion (Job::occasions); a job that waits beyond `pending_age` is tried once more for each
-//    such span; and once more for each time that something went wrong since it was submitted (Weather::mishaps). Not about a compensation:
+//    such span; and once more for each time that something went wrong since it was submitted with a server, the links or a replica that
+//    handled it (Weather::mishaps). Not about a compensation:
 //    a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
 // 7. No message is requeued for no time at all but by a replica that is asked to end: every other reason has its delay.
 // 8. No connection to Redis or NATS breaks.
@@ -26,11 +27,11 @@
 // "Undisturbed" is said of those whom the rule concerns, from when it began (weather.h): the replica that has the message or the
 // lock, with Redis, NATS and the links. A disturbance elsewhere excuses nothing, and one that is over excuses nothing that begins
 // later: so waste is bounded by the disturbances, too. A job of which Redis has lost anything is not judged any more.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <vector>
 
-#include "engine/wire/messages.h"
 #include "sim/model/capacity_keys.h"
 #include "sim/rules/calm_rules.h"
 #include "sim/scenario/topology.h"
@@ -66,9 +67,9 @@ void all_hear_heartbeats(const HeartbeatMissed& missed, const Model& model, Verd
 }
 
 /// Until when each replica was last about to publish a compensation.
-using Undoing = std::map<fakes::NodeId, Time>;
+using LastUndone = std::map<fakes::NodeId, Time>;
 
-void no_lock_runs_out(const LockEnded& lock, const Model& model, Verdict& verdict, const Undoing& undoing,
+void no_lock_runs_out(const LockEnded& lock, const Model& model, Verdict& verdict, const LastUndone& undoing,
                       const engine::Tunables& tunables) {
     // A tick keeps its lock to the end of its window (single_ticker).
     if (is_tick_lock(lock.key) || is_run_tick_lock(lock.key) || lock.key == kCapacityTick) return;
@@ -128,8 +129,8 @@ void is_dispatched_once(const StateChanged& change, const Model& model, Verdict&
 
 /// What policy was asked about a job.
 struct Questions {
-    Time submitted = kBeforeAll;  // its first message came
-    int mishaps_before = 0;
+    Time submitted = kBeforeAll;          // its first message came
+    std::vector<fakes::NodeId> replicas;  // that have handled it
     std::int64_t asked = 0;
     EventNumber last = 0;
     bool is_compensation = false;
@@ -142,7 +143,7 @@ void policy_is_not_asked_again(const PolicyAsked& asked, const Model& model, Ver
     ++known.asked;
     const std::int64_t replays =
         tunables.pending_age > Duration{} ? (asked.at - known.submitted) / tunables.pending_age : 0;
-    const int mishaps = model.weather().mishaps() - known.mishaps_before;
+    const std::int64_t mishaps = model.weather().mishaps(known.replicas, known.submitted);
     const std::int64_t allowed = asked.job->occasions + replays + mishaps;
     verdict.cite("engine/wire/wire.md 8.1");
     verdict.require(known.asked <= allowed, known.last,
@@ -152,11 +153,14 @@ void policy_is_not_asked_again(const PolicyAsked& asked, const Model& model, Ver
     known.last = asked.event;
 }
 
-void note_submission(const Delivered& delivered, const Model& model, Questions& known) {
+void note_handler(fakes::NodeId replica, Questions& known) {
+    if (std::ranges::count(known.replicas, replica) == 0) known.replicas.push_back(replica);
+}
+
+void note_submission(const Delivered& delivered, Questions& known) {
     known.is_compensation |= delivered.is_of_rollback;
     if (known.submitted != kBeforeAll) return;
     known.submitted = delivered.at;
-    known.mishaps_before = model.weather().mishaps();
 }
 
 template <class Value>
@@ -170,7 +174,7 @@ Value& of(std::vector<Value>& by_job, const Job& job) {
 
 void calm_weather(Rules& rules, const engine::Tunables& tunables) {
     struct State {
-        Undoing undoing;
+        LastUndone undoing;
         std::vector<LastDispatch> dispatches;
         std::vector<Questions> questions;
     };
@@ -185,14 +189,20 @@ void calm_weather(Rules& rules, const engine::Tunables& tunables) {
     rules.add<NodeChanged>([state, &tunables](const StateChanged& change, const Model& model, Verdict& verdict) {
         is_dispatched_once(change, model, verdict, of(state->dispatches, *change.job), tunables);
     });
-    rules.add([state](const Delivered& delivered, const Model& model, Verdict&) {
-        if (delivered.is_submission && delivered.job != nullptr)
-            note_submission(delivered, model, of(state->questions, *delivered.job));
+    rules.add([state](const Delivered& delivered, const Model&, Verdict&) {
+        if (!delivered.is_submission || delivered.job == nullptr) return;
+        note_handler(delivered.node, of(state->questions, *delivered.job));
+        note_submission(delivered, of(state->questions, *delivered.job));
+    });
+    rules.add([state](const LockGranted& granted, const Model&, Verdict&) {
+        if (!granted.is_renewed && granted.job != nullptr && is_job_lock(granted.key))
+            note_handler(granted.node, of(state->questions, *granted.job));
     });
     rules.add([state, &tunables](const PolicyAsked& asked, const Model& model, Verdict& verdict) {
         Questions& known = of(state->questions, *asked.job);
         // About a job that was never submitted only a rollback asks.
         if (known.submitted == kBeforeAll) state->undoing[asked.node] = asked.at + tunables.safety_timeout;
+        note_handler(asked.node, known);
         policy_is_not_asked_again(asked, model, verdict, known, tunables);
     });
 }

@@ -42,8 +42,8 @@ struct CalmWeatherTest : RuleTest {
     }
     void become(std::string_view state, NodeId by = kReplica) { set_field("J", "state", state, by); }
     void ask(std::string_view job = "J") { ask_policy(job); }
-    void delay() {
-        by_command(kReplica, {"EVALSHA"}, [this] { set_field("J", "ls_next_attempt_at", "1"); });
+    void delay(std::string_view until = "1") {
+        by_command(kReplica, {"EVALSHA"}, [&] { set_field("J", "ls_next_attempt_at", until); });
     }
     void disturb(std::string_view name) {
         fault(name);
@@ -197,7 +197,17 @@ TEST_F(CalmWeatherTest, ServersThatDoNotAnswerAre) {
     deliver();
     delay();
     answer(EventKind::nak, tunables.retry_delay_store);
+    now += 1s;
+    delay("130000000");
+    by_command(kReplica, {"TIME"}, [] {});
+    deliver();
+    answer(EventKind::nak, tunables.retry_delay_store);
     EXPECT_THAT(found, IsEmpty()) << "what is left of its own delay may be as long";
+    now += 1min;
+    by_command(kReplica, {"TIME"}, [] {});
+    deliver();
+    answer(EventKind::nak, tunables.retry_delay_store);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("as if a server did not answer"))) << "the delay is over";
 }
 
 TEST_F(CalmWeatherTest, AJobThatNoOtherHasIsNotBusy) {
@@ -216,6 +226,24 @@ TEST_F(CalmWeatherTest, WhatAReplicaHadWhenNatsLostPowerItMayHaveStill) {
     deliver(2);
     requeue_as_busy(2);
     EXPECT_THAT(found, IsEmpty());
+    answer(EventKind::ack, {}, 1, kOther);
+    answer(EventKind::ack, {}, 2);
+    answer(EventKind::ack, {}, 2);
+    now += 1s;
+    deliver(3);
+    requeue_as_busy(3);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")))
+        << "both have answered";
+}
+
+TEST_F(CalmWeatherTest, WhatADeadReplicaHadWhenNatsLostPowerItHasNoMore) {
+    deliver(1, kOther);
+    disturb("nats.power_cut");
+    tell(EventKind::node_down, kOther);
+    now += 1s;
+    deliver(2);
+    requeue_as_busy(2);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")));
 }
 
 TEST_F(CalmWeatherTest, OneWhoseLockHasOutlivedAFailoverIsBusyUntilTheLockMoves) {
@@ -511,6 +539,27 @@ TEST_F(CalmWeatherTest, WhatGoesWrongCostsOneQuestionMoreEachTime) {
     EXPECT_THAT(found, IsEmpty());
     ask();
     EXPECT_THAT(found, ElementsAre(HasSubstr("policy is asked about it 5 times, and there were 4 occasions to")));
+}
+
+TEST_F(CalmWeatherTest, WhatGoesWrongElsewhereCostsNothing) {
+    const auto answer_call = [this](NodeId node, EventOutcome outcome, std::string_view reply) {
+        observe(EventKind::redis, "J", {.outcome = outcome, .payload = reply}, When::answered, node);
+    };
+    deliver();
+    ask();
+    answer_call(Topology::kGateway, EventOutcome::unknown, "");
+    answer_call(kOther, EventOutcome::unknown, "");
+    answer_call(kReplica, EventOutcome::applied, "-NOSCRIPT no such script");
+    tell(EventKind::node_up, kReplica);
+    observe(EventKind::fault, "", {.name = "crash", .from = "begin"}, When::applied, kOther);
+    observe(EventKind::lock_expired, "", {.peer = kReplica, .key = "cordum:reconciler:default"}, When::applied,
+            Topology::kRedis);
+    ask();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("policy is asked about it 2 times, and there were 1 occasions to")));
+    lock(EventKind::lock_acquired, kOther);
+    lock(EventKind::lock_released, kOther);
+    for (int i = 0; i < 2; ++i) ask();
+    EXPECT_EQ(found.size(), 2U) << "it has handled the job, and something went wrong with it twice";
 }
 
 TEST_F(CalmWeatherTest, ARollbackMayAskOnceMoreAboutACompensation) {

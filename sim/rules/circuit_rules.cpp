@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/model/job_keys.h"
 #include "sim/rules/own_circuits.h"
 #include "sim/rules/rules.h"
 
@@ -229,8 +228,11 @@ void Circuit::on_answered(const PolicyAnswered& answered, const Model& model, Ve
     const std::optional<Begun> begun = about == calls_.end() ? std::nullopt : std::optional(about->second);
     if (begun) calls_.erase(about);
     const bool is_probe = begun && (begun->is_probe || begun->is_half_open);
-    if (!is_probe && model.policy_calls().is_slow_alone(answered.node, call.second, tunables_.safety_timeout))
+    const PolicyCalls& calls = model.policy_calls();
+    if (!is_probe && calls.is_slow_alone(answered.node, call.second, answered.at, tunables_.safety_timeout)) {
+        own_.on_slow_answer(answered.node, call.second);
         return verdict.exercised();
+    }
     own_.on_answer(answered.node, call.second, !answered.is_answer, answered.at);
     if (!begun)
         failed_probers_.insert(answered.node);  // it may be one of these

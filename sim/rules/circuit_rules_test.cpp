@@ -476,6 +476,18 @@ TEST_F(OwnCircuitTest, AnAnswerInBetweenStartsTheRowAnew) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("has seen 1 failures in a row")));
 }
 
+TEST_F(OwnCircuitTest, AJobThatPolicyTookTooLongForAloneIsAskedAboutAnew) {
+    acquire_and_ask("slow");
+    for (int i = 0; i < 10; ++i) succeed("other-" + std::to_string(i));
+    now += tunables.safety_timeout;
+    fail_to_answer("slow");
+    trip_alone();
+    now += tunables.circuit_open_for;
+    fail_alone("slow");
+    acquire_and_ask("f");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("its own circuit has been open")));
+}
+
 TEST_F(OwnCircuitTest, WhatBeganBeforeTheTripClosesNothing) {
     tunables.circuit_close_after = 1;
     acquire_and_ask("early");

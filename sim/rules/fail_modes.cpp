@@ -16,16 +16,20 @@
 //    also where the question got no answer.
 // 5. Messages: with `bus_guard_on_error` as `nak` no scheduler acknowledges a message of which no mark says in Redis that it has been
 //    processed (wire.md 4).
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
+#include <utility>
 
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
+#include "sim/spec/worker_life.h"
 
 namespace lockstep::sim::rules {
 
@@ -33,9 +37,6 @@ namespace {
 
 using engine::Duration;
 using namespace std::chrono_literals;
-
-/// Clocks of a cluster go a little differently.
-constexpr Duration a_little_less(Duration duration) { return duration - duration / 16; }
 
 /// Which modes a replica may have gone by since then.
 struct Modes {
@@ -84,7 +85,8 @@ void input_goes_on(const JobWritten& written, const Model& model, Verdict& verdi
                         "policy has given no answer, the mode is closed, and the job goes on");
         const bool may_wait =
             modes.closed || is_gate ||
-            model.policy_calls().is_slow_alone(written.node, written.job->number, tunables.safety_timeout);
+            model.policy_calls().is_slow_alone(written.node, written.job->number,
+                                               written.job->lock.taken_by(written.node).at, tunables.safety_timeout);
         verdict.require(goes_on || may_wait, 0, "policy has given no answer, the mode is open, and the job is delayed");
     } else if (change.field("ls_input_unread") == "1") {
         const bool is_turned_away = change.has("attempts") && state.empty();  // by its workers
@@ -129,9 +131,9 @@ void is_tried_long_enough(const JobWritten& written, const Model& model, Verdict
     const OutputScan::Claim* claim = scan && scan->is_judged() ? scan->claim_of(written.node) : nullptr;
     if (claim == nullptr || claim->is_heard) return;
     const Duration passed = written.at - claim->since;
-    const bool has_waited_for_circuit = passed >= a_little_less(2 * tunables.circuit_open_for);
+    const bool has_waited_for_circuit = passed >= spec::by_the_fastest_clock(2 * tunables.circuit_open_for);
     if (has_waited_for_circuit) return;
-    const bool has_paused = passed >= a_little_less(kPausesOfScan);
+    const bool has_paused = passed >= spec::by_the_fastest_clock(kPausesOfScan);
     verdict.require(has_paused, 0,
                     "the scan of its output is given up {} ms after it was begun, and it is to be tried {} times",
                     engine::to_millis(passed), kTriesOfScan);
@@ -199,20 +201,38 @@ void scan_is_claimed(const OutputAsked& asked, const Model&, Verdict& verdict) {
                                 engine::wire::trim(asked.question->result_ptr()).starts_with(kKeyOfOutput);
     if (claim == nullptr || !counts_as_none) return;
     const Duration passed = asked.at - claim->since;
-    verdict.require(passed >= a_little_less(kLookedFor), 0, "its output counts as none {} ms after its scan was begun",
-                    engine::to_millis(passed));
+    verdict.require(passed >= spec::by_the_fastest_clock(kLookedFor), 0,
+                    "its output counts as none {} ms after its scan was begun", engine::to_millis(passed));
 }
 
-/// Messages that were marked as processed: stream and sequence.
-using Marked = std::set<std::string, std::less<>>;
+/// Messages that were marked as processed: stream and sequence. A mark that has run out since long ago is forgotten.
+class Marked {
+public:
+    void note(const KeysWritten& written);
+    [[nodiscard]] bool contains(const std::string& message) const { return expires_.contains(message); }
 
-void note_marks_of(const KeysWritten& written, Marked& marked) {
+private:
+    std::map<std::string, std::int64_t> expires_;                // milliseconds by the clock of Redis, and so below
+    std::deque<std::pair<std::int64_t, std::string>> in_order_;  // as they were written
+};
+
+void Marked::note(const KeysWritten& written) {
     constexpr std::string_view kProcessedMark = "cordum:bus:processed:";
+    // A replica that has read it may be frozen before it acknowledges.
+    constexpr std::int64_t kReadBefore = engine::to_millis(1h);
     for (const WrittenKey& entry : written.lives->written()) {
         std::string_view key = entry.key;
         if (!key.starts_with(kProcessedMark)) continue;
         key.remove_prefix(kProcessedMark.size());
-        marked.emplace(key.substr(0, key.find(':', key.find(':') + 1)));
+        const std::string message(key.substr(0, key.find(':', key.find(':') + 1)));
+        expires_[message] = entry.expires_at;
+        in_order_.emplace_back(entry.expires_at, message);
+    }
+    while (!in_order_.empty() && in_order_.front().first < written.lives->now_ms() - kReadBefore) {
+        const auto& [expired, message] = in_order_.front();
+        if (const auto mark = expires_.find(message); mark != expires_.end() && mark->second == expired)
+            expires_.erase(mark);
+        in_order_.pop_front();
     }
 }
 
@@ -242,7 +262,7 @@ void fail_modes(Rules& rules, const engine::Tunables& tunables) {
     if (tunables.bus_guard_on_error != "nak") return;
     const auto marked = std::make_shared<Marked>();
     rules.add<DeliveryAnswered>(
-        [marked](const KeysWritten& written, const Model&, Verdict&) { note_marks_of(written, *marked); });
+        [marked](const KeysWritten& written, const Model&, Verdict&) { marked->note(written); });
     rules.add([marked](const DeliveryAnswered& answered, const Model&, Verdict& verdict) {
         acknowledged_is_marked(answered, *marked, verdict);
     });

@@ -128,7 +128,10 @@ TEST_F(FailModesTest, AJobThatPolicyTakesTooLongForAloneIsDelayedWhereTheModeIsO
         delay(job);
         now += 1s;
     }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("slow-9: policy has given no answer, the mode is open")));
+    EXPECT_THAT(std::exchange(found, {}), ElementsAre(HasSubstr("slow-9: policy has given no answer, the mode is op")));
+    acquire("slow-10");
+    delay("slow-10");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("slow-10: policy has given no answer"))) << "it was slow the last time";
 }
 
 // A start reads, makes its files known, and reads again; where that finds nothing it begins anew.
@@ -345,6 +348,22 @@ TEST_F(StrictGuardTest, NothingIsAcknowledgedThatIsNotMarked) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("message 9 of CORDUM_SYS is acknowledged, no mark says")));
 }
 
+TEST_F(StrictGuardTest, AMarkThatHasRunOutLongAgoSaysNothing) {
+    const auto mark = [this](const std::string& sequence) {
+        const std::int64_t expires_at = engine::to_millis(now - Time{}) + 1000;
+        by_command(kReplica, {"SET"},
+                   [&] { keys.set_string("cordum:bus:processed:CORDUM_SYS:" + sequence, "x", expires_at); });
+    };
+    mark("7");
+    acknowledge(7);
+    now += 2h;
+    mark("8");
+    acknowledge(8);
+    EXPECT_THAT(found, IsEmpty());
+    acknowledge(7);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("message 7 of CORDUM_SYS is acknowledged, no mark says")));
+}
+
 TEST_F(FailModesTest, AnotherGuardMayAcknowledgeUnmarked) {
     acknowledge(10);
     EXPECT_THAT(found, IsEmpty());
@@ -409,13 +428,18 @@ TEST_F(OutputScansTest, OneThatIsBegunAfterALossOfRedisIsJudgedAndOneThatWasUnde
     EXPECT_THAT(found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
     found.clear();
     succeed();
+    claim(kOther);
     keys.restore([] {});
     store_request();
     ask("a", "", kOther);
     withhold("a");
     succeed();
     withhold("a");
-    EXPECT_THAT(found, IsEmpty());
+    EXPECT_THAT(found, IsEmpty()) << "the other one may go by its claim";
+    befall(EventKind::node_down, kOther);
+    succeed();
+    withhold("a");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
 }
 
 TEST_F(OutputScansTest, ARequestThatIsGoneLeavesNothingToAskAbout) {
@@ -486,6 +510,18 @@ TEST_F(OutputScansTest, AnOutputIsLookedForBeforeItCountsAsNone) {
     succeed();
     ask("a", "ALLOW", kReplica, "");
     EXPECT_EQ(found.size(), 1U) << "there is one";
+}
+
+TEST_F(OutputScansTest, AnOutputThatAFailoverHasKeptIsThereUntilItIsRemoved) {
+    set_text("res:a", "x");
+    keys.restore([] {});
+    succeed();
+    ask("a", "ALLOW", kReplica, "");
+    EXPECT_THAT(found, IsEmpty());
+    evict("res:a");
+    succeed();
+    ask("a", "ALLOW", kReplica, "");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("counts as none 0 ms after its scan was begun")));
 }
 
 TEST_F(OutputScansTest, ClosedWithholdsTheRestOfWhatWasSeenInPart) {

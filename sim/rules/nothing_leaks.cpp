@@ -14,6 +14,7 @@
 
 #include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
+#include "sim/spec/worker_life.h"
 
 namespace lockstep::sim::rules {
 
@@ -75,16 +76,15 @@ void is_not_held(const AllAtRest& end, const LockGrant& lock, const Model& model
     static constexpr std::string_view kStillHeld =
         "all has been quiet for longer than a lock lives, and {} is still held";
     const Duration held = end.at - lock.taken.at;
-    // Clocks of a cluster may go a tenth slower than they should.
-    const auto with_drift = [](Duration time) { return time + time / 8; };
     const Duration longest_rollback = tunables.saga_rollback_timeout + tunables.saga_lock_ttl;
     verdict.about(job_of_lock(model, lock.key));
     verdict.require(!is_job_lock(lock.key) || held < tunables.job_lock_ttl, lock.changed, kStillHeld, lock.key);
-    verdict.require(!is_run_lock(lock.key) || held < with_drift(tunables.run_lock_ttl), lock.changed, kStillHeld,
-                    lock.key);
+    verdict.require(!is_run_lock(lock.key) || held < spec::by_the_slowest_clock(tunables.run_lock_ttl), lock.changed,
+                    kStillHeld, lock.key);
     // A clock that was set back prolongs what it counts down.
-    verdict.require(!is_rollback_lock(lock.key) || model.clocks_were_set() || held <= with_drift(longest_rollback),
-                    lock.changed, "{} was taken {} ms ago, and is still held", lock.key, to_millis(held));
+    verdict.require(
+        !is_rollback_lock(lock.key) || model.clocks_were_set() || held <= spec::by_the_slowest_clock(longest_rollback),
+        lock.changed, "{} was taken {} ms ago, and is still held", lock.key, to_millis(held));
 }
 
 void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {

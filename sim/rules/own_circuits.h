@@ -32,6 +32,8 @@ public:
     /// empty: nothing.
     [[nodiscard]] std::string on_call(fakes::NodeId replica, fakes::JobNumber job, std::optional<Time> taken, Time now);
     void on_answer(fakes::NodeId replica, fakes::JobNumber job, bool failed, Time now);
+    /// Policy took too long for this job alone: that counts for nothing.
+    void on_slow_answer(fakes::NodeId replica, fakes::JobNumber job) { circuits_[replica].calls.erase(job); }
     /// A call to the shared circuit.
     void on_shared(const SharedCircuitCalled& called);
     /// The shared circuit has answered all that the replica has told it.

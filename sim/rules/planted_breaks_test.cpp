@@ -22,7 +22,7 @@ protected:
     [[nodiscard]] static const PlantedBreak& planted() { return planted_breaks()[GetParam()]; }
 };
 
-TEST_P(EveryBreak, IsNoticedByItsOracle) {
+TEST_P(EveryBreak, IsNoticedByItsRule) {
     EXPECT_THAT(noticed(planted(), true), Contains(std::string(planted().invariant))) << planted().what;
 }
 
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(OfTheTable, EveryBreak, ::testing::Range(std::size_t{0}
     return fmt::format("{}_{}", planted_breaks()[info.param].invariant, info.param);
 });
 
-TEST(PlantedBreaks, ThereIsOneForEachOracleOfTheCatalogueAndNoOther) {
+TEST(PlantedBreaks, ThereIsOneForEachRuleOfTheCatalogueAndNoOther) {
     const auto names = names_of(invariant_table(), true);
     for (const std::string& name : names) EXPECT_NE(planted_and_noticed(name), "") << name;
     for (const PlantedBreak& planted : planted_breaks()) EXPECT_THAT(names, Contains(std::string(planted.invariant)));

@@ -9,7 +9,7 @@ namespace {
 using namespace testing;
 using World = ForgedWorld;
 
-constexpr const char* kOracle = "policy_before_dispatch";
+constexpr const char* kInvariant = "policy_before_dispatch";
 
 struct PolicyBeforeDispatchTest : ::testing::Test {
     void take_up(NodeId replica = World::kReplica) { world.take_up("a", replica); }
@@ -31,7 +31,9 @@ struct PolicyBeforeDispatchTest : ::testing::Test {
         world.find_tenant_full("a");
         world.let_go("a");
     }
-    [[nodiscard]] bool alarmed(const char* oracle = kOracle) const { return world.violated().contains(oracle); }
+    [[nodiscard]] bool alarmed(const char* invariant = kInvariant) const {
+        return world.violated().contains(invariant);
+    }
 
     World world;
 };
@@ -238,7 +240,7 @@ TEST_F(PolicyBeforeDispatchTest, ARejectionIsNoApprovalEvenBesideALabelOfOne) {
     world.reject("a");
     take_up();
     dispatch();
-    EXPECT_THAT(world.violated(), Contains(kOracle));
+    EXPECT_THAT(world.violated(), Contains(kInvariant));
     EXPECT_TRUE(alarmed("approval_bound"));
 }
 
@@ -249,7 +251,7 @@ TEST_F(PolicyBeforeDispatchTest, TwoLabelsOfASubmitterReleaseNothing) {
     world.submit("a");
     take_up();
     dispatch();
-    EXPECT_THAT(world.violated(), Contains(kOracle));
+    EXPECT_THAT(world.violated(), Contains(kInvariant));
     EXPECT_TRUE(alarmed("approval_bound"));
 }
 

@@ -21,7 +21,6 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
-#include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/layered_settings.h"

@@ -256,5 +256,27 @@ TEST_F(QuestionsTrueTest, OfAnUnreadableDocumentTheLastGoodCopyCounts) {
     EXPECT_EQ(found.size(), 1U);
 }
 
+TEST_F(QuestionsTrueTest, AHandlerWhoseLockRanOutLongAgoAsksNoMore) {
+    auto asked = question();
+    const auto run_out_and_change = [&](bool is_frozen) {
+        take_up("former");
+        if (is_frozen) befall(EventKind::paused, kReplica);
+        if (is_frozen) befall(EventKind::resumed, kReplica);
+        tell_lock(EventKind::lock_expired, "former");
+        now += 10min;
+        set("cfg:org:acme", R"({"id":"acme","data":{"v":2}})");
+        take_up("present");
+        asked.clear_effective_config();
+        ask(asked);
+        release("present");
+        return std::exchange(found, {});
+    };
+    store(request());
+    set("cfg:org:acme", R"({"id":"acme","data":{"v":1}})");
+    EXPECT_THAT(run_out_and_change(true), IsEmpty()) << "the former one may ask still";
+    release("former");
+    EXPECT_THAT(run_out_and_change(false), ElementsAre(HasSubstr("policy is shown the settings")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -93,8 +93,11 @@ struct Routed {
     }
 };
 
-bool has_request(const Job& job) {
-    return job.causes.request_stored && !job.request_damaged && !job.request.versions.empty();
+/// Redis has the request by which the replica chose: none that others have stored since its handler read it.
+bool has_request(const Observed& fact, const Choice& choice) {
+    const Job& job = *fact.job;
+    const bool is_its_own = job.request.last_stored < choice.acquired || job.request.stored_by == fact.node;
+    return is_its_own && job.causes.request_stored && !job.request_damaged && !job.request.versions.empty();
 }
 
 /// The least score of the chosen worker by one of its reports; else `why` it may not have the job.
@@ -156,7 +159,7 @@ void goes_where_it_may(const WorkerChosen& chosen, const Model& model, Verdict& 
                         "worker {} is chosen again by the try that took it back, and was not heard since", name);
     }
     verdict.cite("engine/config/settings.md 2");
-    if (!has_request(*chosen.job)) return;
+    if (!has_request(chosen, *chosen.choice)) return;
     const Routed routed{chosen, *chosen.choice, model, tunables};
     const auto is_known = [](const Liveness& worker) { return !worker.reports.all().empty(); };
     verdict.exercised(std::ranges::count_if(routed.workers, is_known) > 1 || !routed.job.labels.empty() ||
@@ -169,10 +172,13 @@ void goes_where_it_may(const WorkerChosen& chosen, const Model& model, Verdict& 
 void has_no_worker(const NotSent& not_sent, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
     constexpr std::string_view kNoWorker[] = {"no_workers:", "pool_overloaded:", "no_pool_mapping:"};
     const auto says = [&](std::string_view cause) { return not_sent.cause.starts_with(cause); };
-    if (!std::ranges::any_of(kNoWorker, says) || !has_request(*not_sent.job) || not_sent.was_refused) return;
-    // Jobs that came earlier go first, whichever worker is free. A job that waits has a place itself, and its tenant has one.
-    const std::size_t own = not_sent.job->queued_for == QueuedFor::worker ? 2 : 0;
-    if (model.capacity().places_since(not_sent.choice.from) > own) return;
+    if (!std::ranges::any_of(kNoWorker, says) || !has_request(not_sent, not_sent.choice) || not_sent.was_refused)
+        return;
+    // Jobs that came earlier go first, whichever worker is free. A job in its queue has a place itself, and its tenant has one. Whether
+    // it was let into none by the number of queues, they are not told apart.
+    const std::string_view queue = not_sent.job->capacity_queue;
+    const std::size_t own = queue.empty() ? 0 : 2;
+    if (says("pool_overloaded:") && model.capacity().places_since(queue, not_sent.choice.from) > own) return;
     verdict.exercised();
     const Routed routed{not_sent, not_sent.choice, model, tunables};
     const std::string none = routed.flaw([&](const PoolNames& pools) {
@@ -196,7 +202,7 @@ void has_no_worker(const NotSent& not_sent, const Model& model, Verdict& verdict
 /// 5: on its own topic a job goes to any subscriber, where no worker is known that may have it; not where all are busy.
 void has_no_known_worker(const SentOnTopic& sent, const Model& model, Verdict& verdict,
                          const engine::Tunables& tunables) {
-    if (!has_request(*sent.job)) return;
+    if (!has_request(sent, sent.choice)) return;
     verdict.exercised();
     const Routed routed{sent, sent.choice, model, tunables};
     const std::string busy = routed.flaw([&](const PoolNames& pools) {

@@ -45,13 +45,14 @@ struct RoutingRulesTest : RuleTest {
         for (const auto& [name, value] : worker.labels) (*heartbeat.mutable_labels())[name] = value;
         deliver(packet, kReplica);
     }
-    void submit(const std::string& job, const AskedFor& asked = {}) {
+    void submit(const std::string& job, const AskedFor& asked = {}, fakes::NodeId client = kReplica) {
         cap::JobRequest request;
         request.set_job_id(job);
         request.set_topic("job.t");
         for (const auto& [name, value] : asked.labels) (*request.mutable_labels())[name] = value;
         if (*asked.needs != '\0') request.mutable_meta()->add_requires_(asked.needs);
-        set_text("job:req:" + job, engine::wire::to_json(request));
+        set_text("job:req:" + job, engine::wire::to_json(request), client);
+        befall(EventKind::heartbeat, kOther);  // something comes between it and what follows
     }
     void call(const std::string& job, When when, EventOutcome outcome = EventOutcome::applied) {
         observe(EventKind::redis, job, {.outcome = outcome}, when);
@@ -170,6 +171,45 @@ TEST_F(RoutingRulesTest, AJobGoesByTheSlotThatWasKeptForItWhenItWasAcquired) {
     give_back("j");
     route("j", "v");
     EXPECT_THAT(found, ElementsAre(HasSubstr("w has 0.00 at most")));
+}
+
+TEST_F(RoutingRulesTest, NoSlotIsKeptForJobsThatGaveTheirsBackTogetherOrAreForgotten) {
+    hear({"v", "a", 1});
+    hear({"w"});
+    for (const std::string job : {"i", "j", "k"}) {
+        submit(job);
+        set_field(job, "topic", "job.t");
+        set_field(job, "ls_handed", "v");
+    }
+    by_command(kReplica, {"EVALSHA"}, [&] {
+        for (const char* key : {"job:meta:i", "job:meta:j", "job:meta:k"})
+            keys.hash_remove(*keys.find(key), "ls_handed");
+        keys.hash_set(*keys.find("job:meta:k"), "ls_handed", "v");
+    });
+    befall(EventKind::heartbeat, kOther);
+    route("k", "v");
+    EXPECT_THAT(found, IsEmpty()) << "it was given another one";
+    route("i", "v");
+    EXPECT_THAT(std::exchange(found, {}), ElementsAre(HasSubstr("w has 0.00 at most")));
+    set_field("j", "ls_handed", "v");
+    evict("job:meta:j");
+    route("j", "v");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("w has 0.00 at most")));
+}
+
+TEST_F(RoutingRulesTest, AJobGoesByTheRequestThatItsHandlerHasRead) {
+    hear({"v"});
+    hear({"w", "b"});
+    const AskedFor other{{{"preferred_pool", "b"}}};
+    for (const bool is_handled : {true, false}) {
+        submit("j", {}, Topology::kGateway);
+        if (is_handled) take_up("j");
+        submit("j", other, Topology::kGateway);
+        if (!is_handled) take_up("j");
+        choose("j", "v");
+        give_back("j");
+        EXPECT_EQ(found.empty(), is_handled);
+    }
 }
 
 TEST_F(RoutingRulesTest, WhatHasBeenSentSinceTheHeartbeatCounts) {
@@ -321,21 +361,31 @@ TEST_F(RoutingRulesTest, NoJobIsTurnedAwayFromAFreeWorker) {
 }
 
 TEST_F(RoutingRulesTest, WhetherOthersWaitIsReadOfTheirQueuesToo) {
-    const std::string turns = "lockstep:capacity:turns:1;1:a.";
+    const std::string turns = "lockstep:capacity:turns:1;1:a.", jobs = "lockstep:capacity:jobs:1;1:a.acme";
+    const auto try_and_turn_away = [&](const std::string& job, const std::string& queue, auto meanwhile,
+                                       const std::string& cause = "pool_overloaded: jobs that came earlier wait") {
+        submit(job);
+        take_up(job);
+        meanwhile();
+        if (!queue.empty()) set_field(job, "ls_queue", queue);
+        turn_away(job, cause);
+        return std::exchange(found, {});
+    };
+    const auto nothing = [] {};
     hear({"v"});
-    submit("j");
-    keys.zset_set(at<SortedSet>(turns), "acme", 1);
-    take_up("j");
-    turn_away("j", "pool_overloaded: jobs that came earlier wait");
-    submit("k");
-    take_up("k");
-    evict(turns);
-    turn_away("k", "pool_overloaded: jobs that came earlier wait");
-    EXPECT_THAT(found, IsEmpty());
-    submit("l");
-    take_up("l");
-    turn_away("l", "pool_overloaded: jobs that came earlier wait");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("worker v is free")));
+    for (const std::string& key : {turns, jobs}) keys.zset_set(at<SortedSet>(key), key == turns ? "acme" : "i", 1);
+    EXPECT_THAT(try_and_turn_away("j", "1;1:b.", nothing), ElementsAre(HasSubstr("worker v is free")))
+        << "they wait in another queue";
+    EXPECT_THAT(try_and_turn_away("k", "1;1:a.", nothing), ElementsAre(HasSubstr("worker v is free")))
+        << "its own place, and that of its tenant";
+    keys.zset_set(at<SortedSet>(jobs), "h", 1);
+    EXPECT_THAT(try_and_turn_away("l", "1;1:a.", nothing), IsEmpty());
+    EXPECT_THAT(try_and_turn_away("m", "", nothing), IsEmpty()) << "which queue it would have been is not known";
+    EXPECT_THAT(try_and_turn_away("n", "1;1:a.", nothing, "no_workers: no live worker"),
+                ElementsAre(HasSubstr("worker v is free")));
+    EXPECT_THAT(try_and_turn_away("o", "1;1:a.", [&] { keys.restore([&] { evict(jobs); }); }), IsEmpty());
+    EXPECT_THAT(try_and_turn_away("p", "1;1:a.", [&] { evict(turns); }), ElementsAre(HasSubstr("worker v is free")))
+        << "one place alone is left";
 }
 
 TEST_F(RoutingRulesTest, OneTryDoesNotComeBackToAWorkerThatWasNotHeardSince) {

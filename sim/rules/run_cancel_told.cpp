@@ -1,9 +1,11 @@
 // A job that its workflow run needs no more is called off (workflow.md 5.2, 5.4 and 9). Where an engine writes that a step is over
-// whose job has not ended, whether a person has decided it, enough of its siblings have succeeded, or its run has ended, a JobCancel
-// about that job is published afterwards, however many engines die meanwhile: what is to be said stands in the commit. The run that such a
-// step has begun is cancelled within a look at all runs: it does not go on by itself.
+// whose job has not ended, whether a person has decided it, enough of its siblings have succeeded, or its run was cancelled, timed out
+// or given up, a JobCancel about that job is published afterwards, however many engines die meanwhile: what is to be said stands in the
+// commit. The run that such a step has begun is cancelled within a look at all runs: it does not go on by itself. Jobs that run on in a
+// run that has failed by itself are not called off (workflow.md 6): their steps stay open.
 //
-// Of jobs this is judged when all is quiet. Not judged are runs that Redis has lost, or lost keys of, and jobs of which it has.
+// Of jobs this is judged when all is quiet. Not judged are runs that Redis has lost, or lost keys of, and jobs of which it has; nor, of
+// the last sentence, runs that a gateway has written after they were begun, with what it had read before.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,6 +84,24 @@ void note_who_is_owed(OwedByJob& owed, const RunWritten& written, const Model& m
     }
 }
 
+/// Nothing is said of a run whose document an engine has not written alone.
+using RunsOfOthers = std::set<const WorkflowRun*>;
+
+void is_not_at_work_in_a_failed_run(const StepCalledOff& told, const Model& model, const RunsOfOthers& others,
+                                    Verdict& verdict) {
+    const WorkflowRun* run = model.runs().find(run_of_job(told.job->name));
+    if (run == nullptr || run->document == nullptr || run->lost != 0 || others.contains(run)) return;
+    const bool has_failed = member_text(*run->document, "status") == "failed";
+    for (const auto& [key, step] : steps_of(*run->document).items()) {
+        if (member_text(step, "job_id") != told.job->name) continue;
+        const std::string status = step_status(step);
+        verdict.exercised(has_failed);
+        verdict.require(!has_failed || (status != "running" && status != "waiting"), run->written,
+                        "it is called off, and its step {} is open in the run {}, which has failed: its jobs run on",
+                        key, run->name);
+    }
+}
+
 }  // namespace
 
 void run_cancel_told(Rules& rules, const engine::Tunables& tunables) {
@@ -101,6 +121,13 @@ void run_cancel_told(Rules& rules, const engine::Tunables& tunables) {
     const auto owed = std::make_shared<OwedByJob>();
     rules.add([owed](const RunWritten& written, const Model& model, Verdict& verdict) {
         note_who_is_owed(*owed, written, model, verdict);
+    });
+    const auto others = std::make_shared<RunsOfOthers>();
+    rules.add([others](const RunWritten& written, const Model&, Verdict&) {
+        if (written.by_user && written.before != nullptr) others->insert(written.run);
+    });
+    rules.add([others](const StepCalledOff& told, const Model& model, Verdict& verdict) {
+        is_not_at_work_in_a_failed_run(told, model, *others, verdict);
     });
     rules.add([owed](const AtRest& rest, const Model&, Verdict& verdict) {
         const auto found = owed->find(rest.job);

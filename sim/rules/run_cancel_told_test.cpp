@@ -14,13 +14,13 @@ constexpr NodeId kWorkshop{5};
 struct RunCancelToldTest : RuleTest {
     RunCancelToldTest() : RuleTest(rules::run_cancel_told) {}
 
-    static std::string document(std::string_view status) {
+    static std::string document(std::string_view status, std::string_view of_run = "running") {
         return fmt::format(
-            R"({{"id":"r","status":"running","steps":{{"a":{{"status":"{}","attempts":1,"job_id":"r:a@1"}}}}}})",
+            R"({{"id":"r","status":"{}","steps":{{"a":{{"status":"{}","attempts":1,"job_id":"r:a@1"}}}}}})", of_run,
             status);
     }
-    void write(std::string_view status, NodeId node = kWorkshop) {
-        set_text("wf:run:r", document(status), node);
+    void write(std::string_view status, NodeId node = kWorkshop, std::string_view of_run = "running") {
+        set_text("wf:run:r", document(status, of_run), node);
         befall(EventKind::heartbeat, node);
     }
     void call_off(const std::string& job) {
@@ -106,6 +106,23 @@ TEST_F(RunCancelToldTest, ARunWhoseStepIsOverIsCancelled) {
     now += 60s;
     set_text("wf:run:taken.a.1", R"({"id":"taken.a.1","status":"succeeded"})", kWorkshop);
     EXPECT_THAT(found, IsEmpty()) << "a person has begun it";
+}
+
+TEST_F(RunCancelToldTest, OneThatRunsOnInAFailedRunIsNotCalledOff) {
+    set_field("r:a@1", "state", "RUNNING");
+    for (const auto& [status, of_run] : {std::pair{"running", "running"}, {"cancelled", "failed"}}) {
+        write(status, kWorkshop, of_run);
+        call_off("r:a@1");
+    }
+    EXPECT_THAT(found, IsEmpty());
+    write("running", kWorkshop, "failed");
+    call_off("another");
+    EXPECT_THAT(found, IsEmpty());
+    call_off("r:a@1");
+    EXPECT_THAT(std::exchange(found, {}), ElementsAre(HasSubstr("its step a is open in the run r, which has failed")));
+    write("running", Topology::kGateway, "failed");
+    call_off("r:a@1");
+    EXPECT_THAT(found, IsEmpty()) << "the gateway may have taken back what was said";
 }
 
 TEST_F(RunCancelToldTest, WhatAGatewayWritesAndWhatIsLostOwesNothing) {

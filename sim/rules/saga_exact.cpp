@@ -17,6 +17,7 @@
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/undoing.h"
+#include "sim/spec/worker_life.h"
 
 namespace lockstep::sim::rules {
 
@@ -26,9 +27,6 @@ using engine::Duration;
 using engine::to_millis;
 
 std::string_view name_of(const Job* job) { return job == nullptr ? std::string_view{} : job->name; }
-
-/// Clocks of a cluster go a little differently.
-Duration at_least_so_long(Duration duration) { return duration - duration / 16; }
 
 void is_recorded_as_due(const CompensationRecorded& fact, const Model&, Verdict& verdict) {
     if (fact.recorded == nullptr || fact.recorded->request == nullptr) return;
@@ -148,7 +146,7 @@ void saga_exact(Rules& rules, const engine::Tunables& tunables) {
                                    : tunables.saga_lock_ttl;
         verdict.cite("engine/wire/wire.md 10");
         const Duration passed = sent.at - sent.rollback->begun;
-        verdict.require(at_least_so_long(passed) <= limit, sent.recorded->event,
+        verdict.require(spec::by_the_fastest_clock(passed) <= limit, sent.recorded->event,
                         "its compensation is submitted {} ms after its rollback was begun, which may last {} ms",
                         to_millis(passed), to_millis(limit));
     });
@@ -157,7 +155,7 @@ void saga_exact(Rules& rules, const engine::Tunables& tunables) {
         verdict.exercised();
         verdict.cite("engine/delivery-semantics.md#steps-that-are-undone, 4");
         verdict.require(
-            old.met_for >= at_least_so_long(tunables.saga_entry_max_age), old.recorded->event,
+            old.met_for >= spec::by_the_fastest_clock(tunables.saga_entry_max_age), old.recorded->event,
             "its compensation is taken off {} for its age, and a rollback has first come across it {} ms ago",
             old.recorded->stack->key, to_millis(old.met_for));
     });

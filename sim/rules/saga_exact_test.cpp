@@ -102,6 +102,7 @@ struct SagaExact : RuleTest {
     }
 
     static constexpr const char* kStack = "saga:travel:stack";
+    static constexpr const char* kOwed = "lockstep:saga:owed";
     static constexpr const char* kLock = "saga:travel:lock";
     static constexpr const char* kStackOfRun = "lockstep:saga:4:acme:trip";
     static constexpr const char* kLockOfRun = "lockstep:saga:lock:4:acme:trip";
@@ -137,6 +138,19 @@ TEST_F(SagaExact, IsRecordedOnceAndAsDueAndNotForACompensation) {
     record(undoing("c"));
     EXPECT_THAT(last(), "c: it is a compensation, and another one is recorded for it");
     EXPECT_EQ(found.size(), 3U);
+}
+
+TEST_F(SagaExact, WhatOthersRecordOrWhatUndoesNoJobIsNobodysSecond) {
+    const auto record_twice = [this](const cap::JobRequest& undo, fakes::NodeId by) {
+        for (int i = 0; i < 2; ++i) {
+            keys.act_for(by);
+            keys.list_insert(at<List>(kStack), 0, undo.SerializeAsString());
+        }
+    };
+    cap::JobRequest of_no_job = undoing("");
+    record_twice(of_no_job, kReplica);
+    record_twice(undoing("a"), Topology::kGateway);
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(SagaExact, ASuccessIsRecordedAndNothingElse) {
@@ -193,6 +207,32 @@ TEST_F(SagaExact, NothingIsUndoneForNothing) {
     record(undoing("c", "trip"));
     submit(undoing("c", "trip"));
     EXPECT_EQ(found.size(), 3U) << "a late step of a run is undone as well";
+}
+
+TEST_F(SagaExact, ARollbackThatFindsNothingIsOver) {
+    const auto owe = [this] { keys.zset_set(at<SortedSet>(kOwed), "workflow:4:acme:travel", 1); };
+    const auto be_over = [this] { keys.zset_remove(*keys.find(kOwed), "workflow:4:acme:travel"); };
+    lock();
+    fail("f");
+    owe();
+    succeed("a");
+    submit(undoing("a"));
+    EXPECT_THAT(found, IsEmpty()) << "it was recorded before the rollback looked";
+    take_off();
+    fail("g");
+    owe();
+    be_over();
+    succeed("later");
+    submit(undoing("later"));
+    EXPECT_THAT(last(),
+                HasSubstr("later: it is undone by comp-later, and nothing of the saga of workflow acme/travel"));
+    take_off();
+    for (const char* job : {"b", "c"}) succeed(job);
+    fail("h");
+    succeed("d");
+    submit(undoing("b"));
+    EXPECT_THAT(last(), HasSubstr("b: it is undone before c, which succeeded later"));
+    EXPECT_EQ(found.size(), 2U) << "d succeeded after the failure";
 }
 
 TEST_F(SagaExact, NothingIsUndoneTwiceOrTooEarly) {
@@ -291,8 +331,8 @@ TEST_F(SagaExact, ARollbackLastsNoLongerThanItsLimitAndTheLifeOfItsLock) {
     fail("f");
     lock();
     EXPECT_EQ(submit_after(29s), 0U);
-    EXPECT_EQ(submit_after(5s), 1U);
-    EXPECT_THAT(last(), HasSubstr("submitted 34000 ms after its rollback was begun, which may last 30000"));
+    EXPECT_EQ(submit_after(6s), 1U);
+    EXPECT_THAT(last(), HasSubstr("submitted 35000 ms after its rollback was begun, which may last 30000"));
     lock();
     EXPECT_EQ(submit_after(50s), 1U) << "the first one may take the life of the lock";
     tunables.saga_lock_ttl = 10s;
@@ -336,6 +376,29 @@ TEST_F(SagaLoss, AFailoverExcusesARollbackThatIsUnderWay) {
     EXPECT_TRUE(model().waits());
     keys.restore([] {});
     EXPECT_FALSE(model().waits());
+}
+
+TEST_F(SagaLoss, AFailoverExcusesNoRollbackThatWasDoneUnlessRedisOwesItAgain) {
+    fail("f");
+    lock();
+    undo("a");
+    keys.restore([] {});
+    submit(undoing("a"), "comp-2");
+    EXPECT_THAT(std::exchange(found, {}), ElementsAre("a: it is undone by comp-2, and before that by comp-a"));
+    keys.restore([this] { keys.zset_set(at<SortedSet>(kOwed), "workflow:4:acme:travel", 1); });
+    submit(undoing("a"), "comp-3");
+    EXPECT_THAT(found, IsEmpty());
+}
+
+TEST_F(SagaLoss, AnEvictionExcusesTheSagaOfAJobThatIsForgotten) {
+    succeed("c");
+    set_text("job:state:c", "SUCCEEDED");
+    evict("job:meta:c");
+    record(undoing("c"));
+    EXPECT_THAT(std::exchange(found, {}), ElementsAre(HasSubstr("c: its compensation was recorded a second time")));
+    evict("job:state:c");
+    record(undoing("c"));
+    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(SagaLoss, AnEvictionExcusesTheSagaWhoseStackItTakes) {

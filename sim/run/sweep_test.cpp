@@ -257,7 +257,7 @@ TEST(Unproved, AFailureComesFirst) {
     EXPECT_THAT(unproved(of, {result}), IsEmpty());
 }
 
-TEST(Unproved, AllIsJudgedOverTheWholeSelectionAmongTheOraclesThatExist) {
+TEST(Unproved, AllIsJudgedOverTheWholeSelectionAmongTheRulesThatExist) {
     std::vector<Scenario> scenarios{scenario("a"), scenario("b")};
     scenarios[0].expect.invariants_given = true;
     const auto runner = [](std::set<std::string> only_in_b) {

@@ -60,11 +60,11 @@ std::string mechanism_table(const PowerReport& report) {
     return out;
 }
 
-/// Where a mechanism was noticed by this oracle: in a search, in a file, or both.
-std::string noticed_where(const PowerReport& report, const MechanismPower& power, const std::string& oracle) {
+/// Where a mechanism was noticed by this rule: in a search, in a file, or both.
+std::string noticed_where(const PowerReport& report, const MechanismPower& power, const std::string& rule) {
     const auto proved = report.proved.find(power.mechanism);
-    const bool in_file = proved != report.proved.end() && proved->second.contains(oracle);
-    const bool in_search = power.noticed.contains(oracle);
+    const bool in_file = proved != report.proved.end() && proved->second.contains(rule);
+    const bool in_search = power.noticed.contains(rule);
     if (!in_file && !in_search) return "";
     return fmt::format("{} {}", code(power.mechanism),
                        in_file && in_search ? "(both)"
@@ -72,26 +72,26 @@ std::string noticed_where(const PowerReport& report, const MechanismPower& power
                                             : "(search)");
 }
 
-std::vector<std::string> row_of(const PowerReport& report, const std::string& oracle) {
+std::vector<std::string> row_of(const PowerReport& report, const std::string& rule) {
     std::vector<std::string> row;
     for (const MechanismPower& power : report.outcome.mechanisms)
-        if (std::string where = noticed_where(report, power, oracle); !where.empty()) row.push_back(std::move(where));
+        if (std::string where = noticed_where(report, power, rule); !where.empty()) row.push_back(std::move(where));
     return row;
 }
 
-/// For an oracle that no mechanism puts to work.
-std::string awake_because(const std::string& oracle) {
-    const std::string_view planted = planted_and_noticed(oracle);
+/// For a rule that no mechanism puts to work.
+std::string awake_because(const std::string& rule) {
+    const std::string_view planted = planted_and_noticed(rule);
     if (planted.empty()) return "none of them, nor the break that was planted for it";
     return fmt::format("none of them; a planted break: {}", planted);
 }
 
-std::string oracle_table(const PowerReport& report) {
+std::string rule_table(const PowerReport& report) {
     std::string out = "| oracle | notices that this is off |\n|---|---|\n";
-    for (const std::string& oracle : names_of(invariant_table(), true)) {
-        const auto row = row_of(report, oracle);
-        out += fmt::format("| {} | {} |\n", code(oracle),
-                           row.empty() ? awake_because(oracle) : fmt::format("{}", fmt::join(row, ", ")));
+    for (const std::string& rule : names_of(invariant_table(), true)) {
+        const auto row = row_of(report, rule);
+        out += fmt::format("| {} | {} |\n", code(rule),
+                           row.empty() ? awake_because(rule) : fmt::format("{}", fmt::join(row, ", ")));
     }
     return out;
 }
@@ -163,10 +163,10 @@ Document json_of(const PowerReport& report, const MechanismPower& power) {
 
 }  // namespace
 
-std::vector<std::string> oracles_that_noticed_nothing(const PowerReport& report) {
+std::vector<std::string> rules_that_noticed_nothing(const PowerReport& report) {
     std::vector<std::string> names;
-    for (const std::string& oracle : names_of(invariant_table(), true))
-        if (row_of(report, oracle).empty()) names.push_back(oracle);
+    for (const std::string& rule : names_of(invariant_table(), true))
+        if (row_of(report, rule).empty()) names.push_back(rule);
     return names;
 }
 
@@ -189,7 +189,7 @@ std::string power_markdown(const PowerReport& report) {
         "(`sim/rules/planted_breaks.cpp`), "
         "and notices it.\n\n{}",
         report.command, report.version, options.repeats, options.seeds, options.first, summary(report),
-        mechanism_table(report), oracle_table(report));
+        mechanism_table(report), rule_table(report));
 }
 
 Document power_json(const PowerReport& report) {
@@ -201,10 +201,10 @@ Document power_json(const PowerReport& report) {
                     {"seeds", report.options.seeds},
                     {"repeats", report.options.repeats},
                     {"mechanisms", Document::array()},
-                    {"oracles_without_a_mechanism", oracles_that_noticed_nothing(report)},
+                    {"oracles_without_a_mechanism", rules_that_noticed_nothing(report)},
                     {"planted_breaks_noticed", Document::object()}};
-    for (const std::string& oracle : oracles_that_noticed_nothing(report))
-        out["planted_breaks_noticed"][oracle] = planted_and_noticed(oracle);
+    for (const std::string& rule : rules_that_noticed_nothing(report))
+        out["planted_breaks_noticed"][rule] = planted_and_noticed(rule);
     for (const MechanismPower& power : report.outcome.mechanisms) out["mechanisms"].push_back(json_of(report, power));
     return out;
 }

@@ -1,4 +1,4 @@
-// The page that says how strong the search is: mechanism by mechanism what notices that it is off, and oracle by oracle which
+// The page that says how strong the search is: mechanism by mechanism what notices that it is off, and rule by rule which
 // mechanisms it notices.
 #pragma once
 
@@ -26,7 +26,7 @@ struct PowerReport {
 /// One document; fields are only ever added within its version.
 [[nodiscard]] Document power_json(const PowerReport& report);
 
-/// Of the oracles that there are, those that noticed none of the mechanisms, neither in a search nor in a file.
-[[nodiscard]] std::vector<std::string> oracles_that_noticed_nothing(const PowerReport& report);
+/// Of the rules that there are, those that noticed none of the mechanisms, neither in a search nor in a file.
+[[nodiscard]] std::vector<std::string> rules_that_noticed_nothing(const PowerReport& report);
 
 }  // namespace lockstep::sim

@@ -79,12 +79,12 @@ TEST(Power, LooksPastTheFirstFailureForWhatElseNotices) {
     EXPECT_THAT(outcome.mechanisms[0].noticed, ElementsAre(std::pair("no_lost_job", 1U)));
 }
 
-TEST(Power, SaysWhichOraclesNoticedNothing) {
+TEST(Power, SaysWhichRulesNoticedNothing) {
     PowerReport report;
     report.options = options_for({"job_lock", "reconciler"});
     report.outcome = measure_power(pretended, report.options);
     report.proved["reconciler"] = {"retry_bounds"};
-    const auto idle = oracles_that_noticed_nothing(report);
+    const auto idle = rules_that_noticed_nothing(report);
     EXPECT_THAT(idle, Not(Contains("lock_exclusion")));
     EXPECT_THAT(idle, Not(Contains("retry_bounds"))) << "a file that proves a mechanism counts";
     EXPECT_THAT(idle, Contains("saga_exact"));

@@ -20,10 +20,10 @@ Document expecting_only(Document document, const std::string& signature) {
     const auto known = document.contains("expect") && document["expect"].contains("invariants")
                            ? document["expect"]["invariants"]
                            : Document("all");
-    // A broken INVARIANT of the engine is no oracle's; it is noticed whatever is expected.
-    const bool of_an_oracle = invariant != "engine_invariant" && invariant != "harness";
+    // A broken INVARIANT of the engine is no rule's; it is noticed whatever is expected.
+    const bool of_a_rule = invariant != "engine_invariant" && invariant != "harness";
     Document expect = Document::object();
-    expect["invariants"] = of_an_oracle ? Document::array({invariant}) : known;
+    expect["invariants"] = of_a_rule ? Document::array({invariant}) : known;
     document["expect"] = std::move(expect);
     return document;
 }

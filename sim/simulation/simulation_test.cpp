@@ -117,10 +117,10 @@ TEST_F(SimulationRun, EndsWhenTheTimeIsOverOrNothingIsLeft) {
 }
 
 TEST_F(SimulationRun, StopsAfterTheEventThatAsksForIt) {
-    sim.after(scheduler, 1s, [&] { sim.stop("an oracle objects"); });
+    sim.after(scheduler, 1s, [&] { sim.stop("a rule objects"); });
     sim.after(scheduler, 2s, [] { FAIL(); });
     EXPECT_EQ(sim.run(Time{1h}), Simulation::End::stopped);
-    EXPECT_EQ(sim.stop_reason(), "an oracle objects");
+    EXPECT_EQ(sim.stop_reason(), "a rule objects");
     EXPECT_FALSE(sim.defect());
 }
 

@@ -95,11 +95,13 @@ std::string missubmitted(const cap::JobRequest& submitted, const cap::JobRequest
     if (!due["topic"].starts_with(kTopicPrefix)) due["topic"].insert(0, kTopicPrefix);
     due["priority"] = "JOB_PRIORITY_CRITICAL";
     due["jobId"] = submitted.job_id();
+    const auto named = due.contains("workflowId") ? due.find("workflowId") : due.find("labels/workflow_id");
+    const std::string workflow = named == due.end() ? std::string{} : std::string(wire::trim(named->second));
     for (const std::string where : {"labels/", "env/"}) {
         due[where + "saga_compensation"] = due[where + "is_compensation"] = "true";
         // Which workflow, where the record names none, depends on where it stood.
-        const auto workflow = is.find(where + "saga_workflow_id");
-        due[where + "saga_workflow_id"] = workflow == is.end() ? "true" : workflow->second;
+        const auto said = is.find(where + "saga_workflow_id");
+        due[where + "saga_workflow_id"] = !workflow.empty() ? workflow : said == is.end() ? "true" : said->second;
     }
     return first_difference(is, due);
 }

@@ -60,6 +60,15 @@ TEST_F(Undoing, IsMarkedWhenItIsSubmitted) {
     }
     submitted.set_job_id("comp-1");
     EXPECT_EQ(missubmitted(submitted, recorded), "");
+    (*submitted.mutable_env())["saga_workflow_id"] = "cruise";
+    EXPECT_THAT(missubmitted(submitted, recorded), HasSubstr("env/saga_workflow_id is 'cruise', and 'travel' is due"));
+    (*recorded.mutable_labels())["workflow_id"] = (*submitted.mutable_labels())["workflow_id"] = "cruise";
+    recorded.clear_workflow_id();
+    submitted.clear_workflow_id();
+    EXPECT_THAT(missubmitted(submitted, recorded),
+                HasSubstr("labels/saga_workflow_id is 'travel', and 'cruise' is due"));
+    for (cap::JobRequest* one : {&submitted, &recorded}) one->mutable_labels()->erase("workflow_id");
+    EXPECT_EQ(missubmitted(submitted, recorded), "") << "where it stood said which";
     submitted.mutable_env()->erase("saga_compensation");
     EXPECT_THAT(missubmitted(submitted, recorded), HasSubstr("it has no env/saga_compensation"));
 }

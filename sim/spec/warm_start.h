@@ -7,13 +7,9 @@
 #include <limits>
 
 #include "sim/spec/snapshot_age.h"
+#include "sim/spec/worker_life.h"
 
 namespace lockstep::sim::spec {
-
-/// The replica measures with its own clock, which may be a tenth faster than it should.
-[[nodiscard]] constexpr engine::Duration by_the_fastest_clock(engine::Duration duration) {
-    return duration - duration / 8;
-}
 
 /// Until when the workers of the snapshot that it finds are surely alive to it; before its start: they need not be.
 [[nodiscard]] inline Time warm_until(Time start, const StoredSnapshot& found, const engine::Tunables& tunables) {
