@@ -64,7 +64,7 @@ protected:
         std::vector<std::vector<std::string>> commands{{"HSET", "job:meta:" + job, "state", to, "updated_at", at_us},
                                                        {"PEXPIRE", "job:meta:" + job, ttl},
                                                        {"SET", "job:state:" + job, to, "PX", ttl},
-                                                       {"RPUSH", "job:events:" + job, "1|" + to},
+                                                       {"RPUSH", "job:events:" + job, at_us + "|" + to},
                                                        {"PEXPIRE", "job:events:" + job, ttl},
                                                        {"ZADD", index_of(to), at_us, job}};
         if (!from.empty()) commands.push_back({"ZREM", index_of(from), job});

@@ -522,7 +522,7 @@ struct SentTooLate : ObservedInside {};
 struct CalledOff : Observed {};
 
 /// A workflow engine told that the job of a step is to be called off.
-struct StepCalledOff : Observed {};
+struct StepCalledOff : ObservedInside {};
 
 /// A scheduler heard that a job is to be cancelled, which is known and has not ended.
 struct AskedToCancel : ObservedInside {};

@@ -106,7 +106,7 @@ void is_not_at_work_in_a_failed_run(const StepCalledOff& told, const Model& mode
 
 void run_cancel_told(Rules& rules, const engine::Tunables& tunables) {
     const auto needless = std::make_shared<NeedlessRuns>();
-    rules.add([needless, &tunables](const RunWritten& written, const Model& model, Verdict& verdict) {
+    rules.add<NodeChanged>([needless, &tunables](const RunWritten& written, const Model& model, Verdict& verdict) {
         if (written.by_user && written.before == nullptr) needless->of_users.insert(written.run);
         note_needless(*needless, written, model);
         const auto found = needless->by_run.find(written.run);
@@ -114,7 +114,7 @@ void run_cancel_told(Rules& rules, const engine::Tunables& tunables) {
         if (!written.by_user) may_still_go_on(found->second, *written.run, written, model, verdict, tunables);
         if (written.by_user || is_run_over(member_text(*written.after, "status"))) needless->by_run.erase(found);
     });
-    rules.add([needless, &tunables](const RunAtRest& rest, const Model& model, Verdict& verdict) {
+    rules.add<NodeChanged>([needless, &tunables](const RunAtRest& rest, const Model& model, Verdict& verdict) {
         if (const auto found = needless->by_run.find(rest.run); found != needless->by_run.end())
             may_still_go_on(found->second, *rest.run, rest, model, verdict, tunables);
     });
