@@ -19,7 +19,7 @@ public:
     std::string_view of(const engine::RedisCommand& command);
 
 private:
-    std::set<std::string, std::less<>> seen_;  // texts
+    std::set<std::string, std::less<>> seen_;              // texts
     std::unordered_map<std::string, std::string> by_sha_;  // looked up, never iterated
 };
 

@@ -28,6 +28,7 @@ Event about(const BusMessage& message, const tl::expected<cap::BusPacket, wire::
     if (packet) event.packet = &*packet;
     if (packet && packet->has_job_result()) event.job = packet->job_result().job_id();
     if (packet && packet->has_job_request()) event.job = packet->job_request().job_id();
+    if (packet && packet->has_job_cancel()) event.job = packet->job_cancel().job_id();
     return event;
 }
 

@@ -121,7 +121,10 @@ RC_GTEST_PROP(ReplicaTraffic, CountsAsIfItWentThroughEverything, ()) {
         static_cast<Since&>(said) = since(*rc::gen::inRange<EventNumber>(0, now + 1));
         said.facts.active_jobs = *rc::gen::inRange(0, 20);
         const auto from = *rc::gen::inRange<EventNumber>(0, now + 1);
-        const Choice choice{from, *rc::gen::inRange(std::max(from, said.event), now + 2), at(from), now, {}};
+        const Choice choice{.from = from,
+                            .to = *rc::gen::inRange(std::max(from, said.event), now + 2),
+                            .from_at = at(from),
+                            .made = now};
         const Load ours = traffic.load(worker, said, choice, kUnaware);
         const Load theirs = plain.load(worker, said, choice);
         RC_ASSERT(ours.least == theirs.least);
@@ -141,7 +144,7 @@ TEST(ReplicaTraffic, ForgetsWhatIsTooOld) {
     }
     WorkerReport said;
     said.facts.active_jobs = 10;
-    const auto left = [&] { return traffic.load(1, said, {0, 10, at(10), 10, {}}, kUnaware); };
+    const auto left = [&] { return traffic.load(1, said, {.to = 10, .from_at = at(10), .made = 10}, kUnaware); };
     const auto expect = [&](Time too_old, std::int64_t least, std::int64_t most) {
         traffic.forget_before(too_old);
         EXPECT_EQ(left().least, least);
