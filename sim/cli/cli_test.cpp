@@ -18,6 +18,7 @@
 #include "sim/cli/version.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/text_file.h"
 
 namespace lockstep::sim::cli {
 namespace {
@@ -928,6 +929,25 @@ TEST_F(Cli, CoverageFailsWhereATableLetsExpectMore) {
     EXPECT_THAT(out.str(), HasSubstr("`circuit_open`: none of 40 draws has reached it, of the table's 40 it was 11"));
     EXPECT_NE(run({"coverage", "--seeds", "20", "--against", path("table.md")}), 2);
     EXPECT_THAT(out.str(), Not(HasSubstr("`circuit_open`"))) << "six are too few to count on";
+}
+
+TEST_F(Cli, OutputsHoldsTheRegister) {
+    const std::vector<std::string> args{"outputs", path("a.json"), "--draws", "0", "--write", path("register.txt")};
+    EXPECT_EQ(run(args), 4) << "no run has an output";
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        if (options.outputs)
+            result.outputs = {{"dlq:entry:* reason_code", {.count = 1, .values = {"timeout"}}},
+                              {"job:meta:* mood", {.count = 1, .values = {"good"}}}};
+        result.corrupted = options.corruption != nullptr ? 1 : 0;
+        return result;
+    };
+    EXPECT_EQ(run(args), 1);
+    EXPECT_THAT(out.str(), HasSubstr("job:meta:* mood is in no entry of the register"));
+    EXPECT_THAT(out.str(), HasSubstr("nobody notices when dlq:entry:* reason_code is changed"));
+    EXPECT_THAT(text_of_file(path("register.txt")).value_or(""), HasSubstr("job:meta:* mood\tchanged=- dropped=-"));
+    EXPECT_EQ(run({"outputs", path("a.json"), "--share", "4", "--shares", "4"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("there is no share 4 of 4"));
 }
 
 TEST_F(Cli, CoverageNamesATableThatIsNone) {

@@ -31,6 +31,11 @@ public:
     OutputsMeter(const OutputsArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
 
     Exit run() {
+        if (args_.share >= args_.shares) {
+            environment_.err << fmt::format("lockstep: there is no share {} of {}: --share counts from 0\n",
+                                            args_.share, args_.shares);
+            return Exit::usage;
+        }
         auto loaded = load_all(args_.paths);
         if (!loaded) return conclude(wrong_input("outputs", loaded.error()), environment_.out, environment_);
         for (std::uint64_t number = 1; number <= args_.draws; ++number)
@@ -102,6 +107,12 @@ private:
 
     [[nodiscard]] Exit tell(const std::vector<OutputProof>& proofs) const {
         for (const std::string& complaint : complaints_) environment_.out << complaint << '\n';
+        if (tried_ == 0 && complaints_.empty())
+            return conclude({.command = "outputs",
+                             .exit = Exit::nothing_proved,
+                             .sentence = "no run that raises no alarm by itself has such an output",
+                             .again = {}},
+                            environment_.out, environment_);
         Verdict verdict{.command = "outputs",
                         .exit = complaints_.empty() ? Exit::passed : Exit::violated,
                         .sentence = fmt::format("{} outputs; of {} that were shown wrong {} are noticed", proofs.size(),

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/wire/subjects.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/output_names.h"
 #include "sim/run/output_values.h"
@@ -22,7 +21,6 @@ using fakes::NodeId;
 using fakes::When;
 using fakes::redis::Keyspace;
 using nlohmann::ordered_json;
-namespace wire = engine::wire;
 namespace pb = google::protobuf;
 
 constexpr Duration kLate = std::chrono::seconds{5};
@@ -78,7 +76,7 @@ bool OutputView::is_left_undone(std::string_view output) {
 }
 
 template <class Do>
-void OutputView::later(std::string_view, Do&& apply) {
+void OutputView::later(Do&& apply) {
     later_.push_back({now_ + kLate, keys_.acting(), std::forward<Do>(apply)});
 }
 
@@ -258,7 +256,7 @@ void OutputView::string_set(NodeId client, std::string_view key, const std::stri
         ++corrupted_;
         switch (corruption_->how) {
             case How::late:
-                return later(key, [this, key = std::string(key), text = *text, expires_at] {
+                return later([this, key = std::string(key), text = *text, expires_at] {
                     keys_.set_string(key, text, expires_at);
                 });
             case How::dropped:
@@ -291,7 +289,7 @@ void OutputView::hash_set(NodeId client, std::string_view key, std::string_view 
         if (how == How::stale) return;
         if (how == How::dropped) return drop_field(key, field);
         if (how == How::late)
-            return later(key, [this, key = std::string(key), field = std::string(field), value] {
+            return later([this, key = std::string(key), field = std::string(field), value] {
                 keys_.hash_set(at<fakes::redis::Hash>(key), field, value);
             });
     }
@@ -350,7 +348,7 @@ void OutputView::zset_set(NodeId client, std::string_view key, std::string_view 
     if (meets(name_of(client, key, "member"), member)) {
         ++corrupted_;
         if (corruption_->how == How::late)
-            return later(key, [this, key = std::string(key), value, after] {
+            return later([this, key = std::string(key), value, after] {
                 keys_.zset_set(at<fakes::redis::SortedSet>(key), value, after);
             });
         if (corruption_->how != How::changed && corruption_->how != How::same) return;

@@ -86,7 +86,7 @@ private:
     std::optional<std::string> shown(fakes::NodeId client, std::string_view key, std::string_view text,
                                      const std::string* before);
     template <class Do>
-    void later(std::string_view key, Do&& apply);
+    void later(Do&& apply);
     template <class Container>
     fakes::redis::Keyspace::Node& at(std::string_view key);
     void drop_field(std::string_view key, std::string_view field);

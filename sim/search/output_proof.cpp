@@ -12,7 +12,7 @@ namespace lockstep::sim {
 namespace {
 
 using How = Corruption::How;
-/// The shortest runs that have an output, and the most of its values in each, that are tried before nobody is said to notice.
+/// Of the runs that have an output the shortest are tried, and in each its first, middle and last value.
 constexpr std::size_t kRunsTried = 3;
 
 struct CleanRun {

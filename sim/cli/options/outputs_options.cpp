@@ -14,7 +14,8 @@ constexpr const char* kOutputsFooter =
     "Examples:\n"
     "  lockstep outputs\n"
     "  lockstep outputs --write sim/rules/outputs.txt    after a change of rules\n"
-    "Exit codes: 0 as the register says, 1 it is not, 2 wrong input, 3 the harness failed.\n";
+    "Exit codes: 0 as the register says, 1 it is not, 2 wrong input, 3 the harness failed,\n"
+    "4 nothing was tried.\n";
 
 }  // namespace
 
