@@ -1,7 +1,7 @@
-"""What the objects that a cluster is given are held to (O17): they fit the schema of Kubernetes, belong together, and give lockstepd an
-environment that it takes, with a drain that ends before the pod is killed.
+"""What the objects that a cluster is given are held to (O17): they have fields that Kubernetes knows, belong together, and give lockstepd
+an environment that it takes, with a drain that ends before the pod is killed.
 
-The first three arguments of a test that uses this are KUBECTL PROGRAMS SCRATCH; PROGRAMS is the folder of lockstepd and lockstep-kernel.
+The first argument of a test that uses this is PROGRAMS, the folder of lockstepd and lockstep-kernel.
 """
 
 import json
@@ -12,12 +12,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
-import yaml
+from fields import faults_of
 
-HERE = Path(__file__).parent
-KUBECTL, PROGRAMS, SCRATCH = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-SCHEMA = jsonschema.Draft7Validator(json.loads((HERE / "schema.json").read_text()))
+PROGRAMS = Path(sys.argv[1])
 
 
 class Wrong(Exception):
@@ -27,12 +24,6 @@ class Wrong(Exception):
 def expect(holds, text):
     if not holds:
         raise Wrong(text)
-
-
-def render(overlay):
-    done = subprocess.run([KUBECTL, "kustomize", HERE / overlay], capture_output=True, text=True)
-    expect(done.returncode == 0, f"{overlay}: {done.stderr}")
-    return list(yaml.safe_load_all(done.stdout))
 
 
 def by_kind(objects, kind):
@@ -45,13 +36,10 @@ def named(objects, kind, name):
     return found[0]
 
 
-def check_schema(objects):
+def check_fields(objects):
     for each in objects:
-        errors = sorted(SCHEMA.iter_errors(each), key=lambda error: len(error.path))
-        if errors:
-            # Of the kinds that it might be, the one that it says.
-            inner = [error for error in errors[0].context if "enum" not in error.schema or error.path and error.path[-1] not in ("kind", "apiVersion")]
-            raise Wrong(f"{each['kind']} {each['metadata']['name']}: {(inner or errors)[0].message[:300]}")
+        found = faults_of(each)
+        expect(not found, f"{each['metadata']['name']}: {'; '.join(found)}")
 
 
 def check_pod(name, pod, objects):
@@ -181,7 +169,7 @@ def check_kernel(objects, folder):
 def check_production(objects):
     target = named(objects, "HorizontalPodAutoscaler", "lockstepd")["spec"]["scaleTargetRef"]
     scaled = named(objects, target["kind"], target["name"])
-    expect("replicas" not in scaled["spec"], "every `kubectl apply` would undo what the autoscaler says")
+    expect("replicas" not in scaled["spec"], "every upgrade would undo what the autoscaler says")
     for name in ("lockstepd", "lockstep-kernel"):
         policy = named(objects, "NetworkPolicy", name)["spec"]
         labels = named(objects, "Deployment", name)["spec"]["template"]["metadata"]["labels"]
@@ -195,7 +183,7 @@ def check_production(objects):
 
 
 def judge(objects, folder, production):
-    check_schema(objects)
+    check_fields(objects)
     check_relations(objects)
     write_files(objects, folder)
     check_environment(objects, folder)
@@ -209,7 +197,7 @@ def judge(objects, folder, production):
 
 def check_image(objects):
     """O16: the image of the Dockerfile is one that the pods can run; ./dev packages runs what is in it."""
-    text = (HERE.parent.parent / "packaging/Dockerfile").read_text().replace("\\\n", " ")
+    text = (Path(__file__).parent.parent.parent / "packaging/Dockerfile").read_text().replace("\\\n", " ")
     last = text[text.rindex("\nFROM "):]
     user = re.search(r"(?m)^USER (\d+):(\d+)$", last)
     packages = set(re.findall(r"/packages/([a-z-]+)_\*\.deb", last))
