@@ -106,7 +106,7 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits li
         const bool of_others = step.value().of_others;
         const auto job = is_set_aside ? std::nullopt : compensation_job(saga, entry);
         // What intake refuses would be gone without a trace once it is published.
-        const auto refusal = is_set_aside ? letter_of_lost({}, {}, lost).reason
+        const auto refusal = is_set_aside ? letter_of_lost({}, {}).reason
                              : job        ? wire::rejection(*job)
                                           : std::optional<std::string>("it cannot be read");
         if (of_others) {

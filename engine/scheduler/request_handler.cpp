@@ -98,11 +98,10 @@ Task<Disposition> RequestHandler::take_up(cap::JobRequest request, std::string t
             break;
         case HandlingStart::set_aside:
             // What is not the job's own says nothing about it.
-            disposition =
-                facts.foreign_request
-                    ? drop(request, "whoever handled it did not come back")
-                    : co_await end_job(lease, JobState::failed,
-                                       letter_of_lost(lease.job().text(), request.topic(), facts.lost), nullptr);
+            disposition = facts.foreign_request
+                              ? drop(request, "whoever handled it did not come back")
+                              : co_await end_job(lease, JobState::failed,
+                                                 letter_of_lost(lease.job().text(), request.topic()), nullptr);
             break;
         case HandlingStart::not_now: disposition = Disposition::hand_back(replica_.tunables.retry_delay_busy); break;
     }

@@ -164,7 +164,7 @@ Task<Disposition> ResultHandler::set_aside(JobLease& lease, const JobFacts& fact
     commit.walk = {JobState::failed};
     commit.release_lock = true;
     commit.settles_message = true;
-    commit.dead_letter = letter_of_lost(lease.job().text(), facts.topic.empty() ? "unknown" : facts.topic, facts.lost);
+    commit.dead_letter = letter_of_lost(lease.job().text(), facts.topic.empty() ? "unknown" : facts.topic);
     const DeadLetter letter = *commit.dead_letter;
     commit.fields.emplace_back("failure_reason", letter.reason);
     const auto ended = co_await replica_.store.commit(lease, std::move(commit));

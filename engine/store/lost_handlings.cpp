@@ -24,12 +24,13 @@ Task<HandlingStart> start_handling(const Context& context, Lease& lease, Room::P
     co_return HandlingStart::goes_on;
 }
 
-DeadLetter letter_of_lost(std::string id, std::string topic, LostHandlings lost) {
-    return {std::move(id), std::move(topic), cap::JOB_STATUS_FAILED,
-            fmt::format("whoever handled it did not come back: {} times in a row beside other work, and {} times with "
-                        "nothing else in hand",
-                        lost.beside_others, lost.alone),
-            std::string(kHandlingLost)};
+DeadLetter letter_of_lost(std::string id, std::string topic) {
+    return {
+        std::move(id), std::move(topic), cap::JOB_STATUS_FAILED,
+        fmt::format("whoever handled it did not come back: at least {} times in a row beside other work, and {} times "
+                    "with nothing else in hand",
+                    kLostUntilAlone, kLostAloneUntilAside),
+        std::string(kHandlingLost)};
 }
 
 }  // namespace lockstep::engine

@@ -37,6 +37,6 @@ enum class HandlingStart : std::uint8_t {
                                                                 Room::Place& place, LostHandlings lost);
 
 /// The letter of what is set aside. `id` is the job, or what dead_letter.h says of a run; `topic` may be empty.
-[[nodiscard]] DeadLetter letter_of_lost(std::string id, std::string topic, LostHandlings lost);
+[[nodiscard]] DeadLetter letter_of_lost(std::string id, std::string topic);
 
 }  // namespace lockstep::engine

@@ -209,7 +209,7 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
         const bool unfinished = change->effects.unfinished;
         std::optional<DeadLetter> letter;
         if (taken.set_aside && change->ended && change->status != change->was_status) {
-            letter = letter_of_lost(fmt::format("run:{}", run), {}, taken.lost);
+            letter = letter_of_lost(fmt::format("run:{}", run), {});
             const auto written = co_await letters_.put(*letter);
             if (!written.applied()) co_return Visited::unreachable;
         }
@@ -247,8 +247,8 @@ Task<std::optional<RunChange>> RunVisits::decide(const Lease& lease, const Taken
         if (!found.applied()) co_return std::nullopt;
         definition = found.value().value_or("");
     }
-    const Definition read_as = taken.set_aside ? Definition{std::nullopt, letter_of_lost({}, {}, taken.lost).reason}
-                                               : read(definition, context_.tunables);
+    const Definition read_as =
+        taken.set_aside ? Definition{std::nullopt, letter_of_lost({}, {}).reason} : read(definition, context_.tunables);
     const WorkflowDefinition* workflow = read_as.workflow ? &*read_as.workflow : nullptr;
     ChildRunStates children;
     if (workflow != nullptr) {

@@ -14,21 +14,16 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "fakes/by_text.h"
 #include "fakes/redis/observer.h"
 #include "fakes/redis/value.h"
 
 namespace lockstep::fakes::redis {
 
 class Keyspace {
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-
 public:
     struct Entry {
         Value value;
@@ -105,7 +100,7 @@ public:
     /// All that there is, unobserved: of a server that has a twin for a while.
     class Content {
         friend class Keyspace;
-        std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
+        ByText<Entry> entries_;
         std::set<std::pair<std::int64_t, std::string_view>> expiries_;
     };
     [[nodiscard]] Content copy() const;
@@ -140,7 +135,7 @@ private:
     }
 
     // Never iterated without sorting: its order is not a function of the content.
-    std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
+    ByText<Entry> entries_;
     std::set<std::pair<std::int64_t, std::string_view>> expiries_;  // views the keys of `entries_`
     Observers observers_;                                           // by what they are told of
     NodeId client_;

@@ -28,7 +28,10 @@ std::vector<std::string> default_lock_keys() {
 
 std::string_view job_of_key(std::string_view key) {
     for (const std::string_view prefix : kJobPrefixes) {
-        if (key.starts_with(prefix)) return key.substr(prefix.size());
+        // Most prefixes differ in the letter before their last one, which is sooner looked at.
+        const std::size_t letter = prefix.size() - 2;
+        if (key.size() > letter && key[letter] == prefix[letter] && key.starts_with(prefix))
+            return key.substr(prefix.size());
     }
     return {};
 }

@@ -4,7 +4,8 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
+
+#include "fakes/by_text.h"
 
 struct lua_State;
 
@@ -24,11 +25,7 @@ public:
     Script& of(std::string_view text);
 
 private:
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-    std::unordered_map<std::string, Script, Hash, std::equal_to<>> scripts_;
+    ByText<Script> scripts_;
 };
 
 /// The function on top of the stack, which stays there.

@@ -14,10 +14,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "engine/ports/redis.h"
+#include "fakes/by_text.h"
 
 struct lua_State;
 
@@ -35,13 +35,6 @@ public:
 };
 
 class ScriptEngine {
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-    template <class V>
-    using ByText = std::unordered_map<std::string, V, TextHash, std::equal_to<>>;  // looked up, never iterated in order
-
 public:
     /// The scripts that a server knows.
     class Known {

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "fakes/by_text.h"
 #include "sim/explain/job_waits.h"
 #include "sim/explain/run_log.h"
 #include "sim/explain/sweeps.h"
@@ -62,12 +62,8 @@ public:
     [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
 private:
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
     std::vector<std::string> texts_;
-    std::unordered_map<std::string, TextId, TextHash, std::equal_to<>> ids_;  // never iterated
+    fakes::ByText<TextId> ids_;
 };
 
 struct History {

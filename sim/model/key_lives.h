@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "fakes/by_text.h"
 #include "fakes/event.h"
 #include "fakes/redis/keyspace.h"
 
@@ -56,19 +55,14 @@ public:
     }
 
 private:
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-    };
-
     WrittenKey& written(std::string_view key, std::int64_t expires_before);
     WrittenKey* content_set(fakes::NodeId client, std::string_view key, bool renews);
     /// Until when schedulers leave the expiries of a job's records alone has been noted in its hash.
     void note(std::string_view hash_key);
     [[nodiscard]] bool is_left_alone(std::string_view key) const;
 
-    /// Of containers and of jobs' records. Looked up for each write, never iterated.
-    std::unordered_map<std::string, Expiry, TextHash, std::equal_to<>> expiries_;
+    /// Of containers and of jobs' records.
+    fakes::ByText<Expiry> expiries_;
     std::vector<WrittenKey> written_;
     fakes::NodeId scheduler_;
     std::int64_t now_ms_ = 0;

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "engine/wire/fwd.h"
+#include "fakes/by_text.h"
 #include "fakes/event.h"
+#include "sim/model/recent_texts.h"
 
 namespace google::protobuf {
 class Message;
@@ -56,20 +56,20 @@ public:
 
 private:
     struct Kind {
-        std::set<std::string, std::less<>> members;
+        std::string name;
+        fakes::ByText<std::string> told;  // the whole names, by their members
         std::uint64_t met = 0;
     };
-    Kind* kind_of_key(std::string_view key, std::string_view& family);
+    /// Null: nothing is to be told of such a key.
+    Kind* kind_of_key(std::string_view key);
+    Kind& kind_of(std::string_view name);
     [[nodiscard]] static bool is_looked_at(Kind& kind);
-    void tell(Kind& kind, std::string_view kind_name, std::string_view member, const Told& told);
-    void message(std::string_view kind_name, const google::protobuf::Message& message, const Told& told);
+    static void tell(Kind& kind, std::string_view member, const Told& told);
+    static void message(Kind& kind, const google::protobuf::Message& message, const Told& told);
 
     const KeyFamilies* families_ = nullptr;
-    std::map<std::string, Kind, std::less<>> kinds_;
-    std::set<std::string, std::less<>> names_;
-    std::string last_key_;
-    std::string_view last_family_;
-    Kind* last_kind_ = nullptr;
+    fakes::ByText<Kind> kinds_;
+    RecentTexts<Kind*, 512> of_keys_;
 };
 
 }  // namespace lockstep::sim

@@ -1,13 +1,11 @@
 // Reads requests as Redis stores them. Many rules read the same one, one after the other: it is parsed once.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "engine/wire/fwd.h"
+#include "sim/model/recent_texts.h"
 
 namespace lockstep::sim {
 
@@ -17,13 +15,7 @@ public:
     [[nodiscard]] std::shared_ptr<const cap::JobRequest> read(std::string_view json) const;
 
 private:
-    struct Read {
-        std::string json;
-        std::shared_ptr<const cap::JobRequest> request;
-    };
-    static constexpr std::size_t kKept = 64;
-
-    mutable std::array<Read, kKept> last_;  // by a sum of the text
+    mutable RecentTexts<std::shared_ptr<const cap::JobRequest>, 64> last_;
 };
 
 }  // namespace lockstep::sim

@@ -15,6 +15,7 @@
 
 #include "fakes/redis/keyspace_events.h"
 #include "sim/model/job_keys.h"
+#include "sim/model/recent_texts.h"
 #include "sim/model/run_document.h"
 #include "sim/rules/rules.h"
 #include "sim/spec/lifetimes.h"
@@ -68,13 +69,25 @@ void run_out_together(const WrittenKey& hash, const KeyLives& lives, std::string
     }
 }
 
-void live_as_documented(const KeysWritten& written, const spec::Lifetimes& lifetimes, const Model& model,
-                        Verdict& verdict) {
+/// What the documents say of the keys that were looked at last.
+struct Documented {
+    explicit Documented(const TunablesInForce& tunables) : lifetimes(tunables) {}
+
+    const Lifetime* of(const WrittenKey& key) {
+        if (!key.text.empty()) return lifetimes.of(key.key, key.text);
+        return recent.of(key.key, [this](std::string_view asked) { return lifetimes.of(asked); });
+    }
+
+    spec::Lifetimes lifetimes;
+    RecentTexts<const Lifetime*, 512> recent;
+};
+
+void live_as_documented(const KeysWritten& written, Documented& documented, const Model& model, Verdict& verdict) {
     const KeyLives& lives = *written.lives;
     for (const WrittenKey& key : lives.written()) {
         // Of a service that stands beside the schedulers in simulated clusters only.
         if (key.key.starts_with(kReadResultsPrefix)) continue;
-        const Lifetime* life = lifetimes.of(key.key, key.text);
+        const Lifetime* life = documented.of(key);
         verdict.about(model.find(fakes::redis::job_of_key(key.key)));
         verdict.exercised(life == nullptr || !life->for_ever);
         if (life == nullptr) verdict.cite("engine/store/redis-schema.md 12");
@@ -92,10 +105,10 @@ void live_as_documented(const KeysWritten& written, const spec::Lifetimes& lifet
 }  // namespace
 
 void lifetimes_kept(Rules& rules, const engine::Tunables& /*tunables*/) {
-    rules.add([lifetimes = std::shared_ptr<const spec::Lifetimes>()](const KeysWritten& written, const Model& model,
-                                                                     Verdict& verdict) mutable {
-        if (!lifetimes) lifetimes = std::make_shared<const spec::Lifetimes>(model.tunables());
-        live_as_documented(written, *lifetimes, model, verdict);
+    rules.add([documented = std::shared_ptr<Documented>()](const KeysWritten& written, const Model& model,
+                                                           Verdict& verdict) mutable {
+        if (!documented) documented = std::make_shared<Documented>(model.tunables());
+        live_as_documented(written, *documented, model, verdict);
     });
 }
 

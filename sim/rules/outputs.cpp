@@ -37,9 +37,9 @@ const RegisteredOutput* find_output(std::string_view name) {
         return found == outputs.end() || found->name != wanted ? nullptr : &*found;
     };
     const RegisteredOutput* found = by_name(name);
-    for (std::size_t end = name.rfind('.'); found == nullptr && end != std::string_view::npos && end > 0;
-         end = name.rfind('.', end - 1))
-        found = by_name(std::string(name.substr(0, end)) + ".*");
+    for (std::size_t end = name.find_last_of(". "); found == nullptr && end != std::string_view::npos && end > 0;
+         end = name.find_last_of(". ", end - 1))
+        found = by_name(std::string(name.substr(0, end + 1)) + '*');
     return found;
 }
 

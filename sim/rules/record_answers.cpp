@@ -80,7 +80,9 @@ void decision_is_true(const JobWritten& written, const Model&, Verdict& verdict)
     const std::string_view decision = change.field("safety_decision");
     const bool is_question = decision == "REQUIRE_APPROVAL" && change.field("state") == "APPROVAL_REQUIRED";
     const bool is_grant = change.field("safety_reason") == "approval granted";
-    verdict.require((!is_question && !is_grant) || !has_input(*change.job) || is_hash_of_input(sources.input_hash), 0,
+    // Where the mode is open a human may be asked about an input that nobody could read.
+    const bool is_bound = is_grant || (is_question && !change.job->input_unread);
+    verdict.require(!is_bound || !has_input(*change.job) || is_hash_of_input(sources.input_hash), 0,
                     "its record has {} as what its input was {}",
                     sources.input_hash.empty() ? "nothing" : sources.input_hash,
                     is_grant ? "when its approval was granted" : "when a human was asked");

@@ -465,6 +465,8 @@ TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
     request.clear_labels();
     asked(engine::wire::sha256_hex(engine::wire::serialise(request)));
     EXPECT_THAT(found, ElementsAre(HasSubstr("none of its stored requests has that")));
+    command(kReplica, field("ls_input_unread", "1"));
+    EXPECT_THAT(asked_about(""), IsEmpty()) << "nobody could read it";
 }
 
 TEST_F(RecordsTrueTest, EveryDispatchHasAMessageIdOfItsOwn) {

@@ -61,10 +61,13 @@ bool has_kept_its_place(const TenantQueue& queue, const QueueStep& step, const J
         const auto woken = step.unwoken.find(one);
         return woken != step.unwoken.end() && is_reserve_over(woken->second, step);
     };
+    const auto comes_now = [&step](const Job* one) {
+        return std::ranges::any_of(step.queued, [one](const QueueStep::Entry& entry) { return entry.job == one; });
+    };
     const auto place = std::ranges::find(queue.waiting, &job, &Place::job);
     if (place == queue.waiting.end() || !is_late(&job)) return false;
     return std::ranges::any_of(std::next(place), queue.waiting.end(),
-                               [&](const Place& behind) { return !is_late(behind.job); });
+                               [&](const Place& behind) { return !is_late(behind.job) && !comes_now(behind.job); });
 }
 
 Woken woken_by(const QueueStep& step, const Tenant& tenant) {
