@@ -10,7 +10,40 @@ constexpr std::string_view kLockOfJ = "cordum:scheduler:job:J";
 constexpr NodeId kWorker{7};
 
 struct CalmWeatherTest : RuleTest {
-    CalmWeatherTest() : RuleTest(rules::calm_weather) { now = Time{100s}; }
+    CalmWeatherTest() : RuleTest(rules::calm_weather) {
+        now = Time{100s};
+        define({
+            {"m", [this](auto& number) { message = std::stoull(number); }},
+            {"deliver", [this](auto&) { deliver(message, by); }},
+            {"number", [this](auto& count) { deliveries = std::stoi(count); }},
+            {"arrive", [this](auto&) { arrive(message, by); }},
+            {"nak", [this](auto& delay) { answer(EventKind::nak, duration_of(delay), message, by); }},
+            {"late", [this](auto& delay) { answer(EventKind::nak, duration_of(delay), message, by, When::applied); }},
+            {"ack", [this](auto&) { answer(EventKind::ack, {}, message, by); }},
+            {"busy", [this](auto&) { requeue_as_busy(message, by); }},
+            {"lock", [this](auto& key) { lock(EventKind::lock_acquired, by, key.empty() ? kLockOfJ : key); }},
+            {"unlock", [this](auto&) { lock(EventKind::lock_released, by); }},
+            {"expire",
+             [this](auto& key) { lock(EventKind::lock_expired, Topology::kRedis, key.empty() ? kLockOfJ : key); }},
+            {"state", [this](auto& to) { become(to, by); }},
+            {"kept", [this](auto& state) { keys.restore([&] { become(state); }); }},
+            {"age", [this](auto& more) { now += tunables.pending_age + duration_of(more); }},
+            {"ask", [this](auto&) { ask(); }},
+            {"unanswered",
+             [this](auto&) { observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered); }},
+            {"delay", [this](auto& until) { delay(until.empty() ? "1" : until); }},
+            {"time", [this](auto&) { by_command(by, {"TIME"}, [] {}); }},
+            {"queue", [this](auto&) { keys.zset_set(at<SortedSet>("lockstep:tenant:waiting:t"), "J", 1); }},
+            {"dequeue", [this](auto&) { keys.zset_remove(*keys.find("lockstep:tenant:waiting:t"), "J"); }},
+            {"approve", [this](auto&) { tell(EventKind::approve, Topology::kOperator, "J", When::before); }},
+            {"beat", [this](auto&) { tell(EventKind::heartbeat, kWorker); }},
+            {"disturb", [this](auto& name) { disturb(name); }},
+            {"break",
+             [this](auto&) {
+                 tell(event_of(EventKind::connection_broken, "", When::applied, by, {.peer = Topology::kNats}));
+             }},
+        });
+    }
 
     using RuleTest::tell;
     void tell(EventKind kind, NodeId node, std::string_view job = "J", When when = When::applied) {
@@ -50,28 +83,84 @@ struct CalmWeatherTest : RuleTest {
         fault(name, "end");
     }
 
+    std::uint64_t message = 1;
     std::int64_t deliveries = 0;
 };
 
 // Messages ---------------------------------------------------------------------------------------------------------------
 
-TEST_F(CalmWeatherTest, AMessageThatAReplicaHasIsNotDeliveredAgain) {
-    deliver();
-    now += 10min;
-    deliver(1, kOther);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again 600000 ms after")));
-}
-
-TEST_F(CalmWeatherTest, WhatIsRequeuedWaitsUnlessItsReplicaIsToEnd) {
-    deliver();
-    answer(EventKind::nak);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is requeued to come again at once")));
-    found.clear();
-    deliver();
-    observe(EventKind::fault, "", {.name = "stop", .from = "begin"});
-    answer(EventKind::nak);
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kCalmMessages[] = {
+    {"AMessageThatAReplicaHasIsNotDeliveredAgain", "deliver +10min deliver@other",
+     "message 1 is delivered again 600000 ms after"},
+    {"WhatIsRequeuedWaits", "deliver nak=0s", "is requeued to come again at once"},
+    {"UnlessItsReplicaIsToEnd", "deliver fault=stop nak=0s"},
+    {"OneThatWasRequeuedOrWhoseReplicaDiedComesAgain",
+     "deliver nak=3s +3s deliver down +10min deliver@other ack@other"},
+    {"AReplicaThatWasFrozenWithAMessageRequeuesItFromUnderAnother",
+     "deliver@other freeze@other +10min deliver thaw@other +1s busy@other +1s deliver@other busy@other"},
+    // The first had left the server before.
+    {"AWordThatALinkHasHeldUpMakesOneDeliveryMoreDue",
+     "deliver nak=3s +3min disturb=partition late=3s +2ms deliver +3s deliver ok +1s deliver",
+     "message 1 is delivered again 1000 ms after"},
+    {"TwoWordsThatReachTheServerBeforeWhatTheFirstCausesArrivesMakeTwoDeliveriesDue",
+     "deliver deliver@other forget late=0s late=0s@other +100ms deliver +60ms deliver ok +60ms deliver",
+     "message 1 is delivered again 60 ms after"},
+    // The first had left the server an ack wait before, and so had the second.
+    {"WhatALinkHasHeldUpMayComeTogetherWithWhatWasSentAfterIt",
+     "disturb=partition +2ms deliver deliver ok +2s deliver ok +2s deliver",
+     "message 1 is delivered again 2000 ms after"},
+    {"ACopyThatTheLinkHasMadeOfADeliveryIsNoneOfTheServer", "number=1 arrive +1ms arrive ok deliver",
+     "message 1 is delivered again 0 ms after"},
+    {"ADeliveryThatWasOvertakenByLaterOnesIsNotOneMore", "number=4 arrive +1ms number=1 arrive ok number=5 arrive",
+     "message 1 is delivered again 0 ms after"},
+    {"ServersThatAnswerAreNoReasonToWaitForThem", "deliver nak=1s",
+     "it is requeued for 1000 ms, as if a server did not answer"},
+    // What is left of its own delay may be as long.
+    {"ServersThatDoNotAnswerAre",
+     "deliver disturb=redis.errors nak=1s +1s deliver delay nak=1s +1s delay=130000000 time deliver nak=1s ok +1min "
+     "time deliver nak=1s",
+     "as if a server did not answer"},
+    {"AJobThatNoOtherHasIsNotBusy", "deliver lock unlock busy",
+     "as a job that another handles, and none has been at it"},
+    {"WhatAReplicaHadWhenNatsLostPowerItMayHaveStill",
+     "deliver@other m=2 deliver disturb=nats.power_cut +10min deliver busy ok m=1 ack@other m=2 ack ack +1s m=3 "
+     "deliver busy",
+     "and none has been at it"},
+    {"WhatADeadReplicaHadThenItHasNoMore", "deliver@other disturb=nats.power_cut down@other +1s m=2 deliver busy",
+     "and none has been at it"},
+    {"OneWhoseLockHasOutlivedAFailoverIsBusyUntilTheLockMoves",
+     "deliver failover busy ok +500ms deliver lock unlock busy ok +500ms deliver busy", "and none has been at it"},
+    // Also where the job is settled before its message is requeued.
+    {"AReplicaMayReplayAJobThatHasWaitedLongWhenItsMessageComes",
+     "state=PENDING@gateway age=-1s deliver lock busy unlock +1s deliver lock state=APPROVAL_REQUIRED unlock busy",
+     "and none has been at it"},
+    {"ALockASecondMessageOrAUserAreOthers",
+     "lock@other deliver busy unlock@other deliver m=2 deliver@other ack@other m=1 busy +1s deliver "
+     "state=CANCELLED@operator busy +1s deliver state=TIMEOUT busy"},
+    {"NoConnectionBreaksByItself", "disturb=nats.lost_acks break ok +1min break", "its connection to NATS breaks"},
+    {"ALockDoesNotRunOutUnderItsHolder", "lock +1min expire", "J: its lock runs out 60000 ms after it was taken"},
+    {"AFrozenHoldersLockAndAGatewaysLockDo", "lock freeze +1min thaw expire lock@gateway +1min expire"},
+    {"ALockThatACallOfADisturbedTimeHasTakenLateIsNotKnownToBeHeld", "disturb=redis.latency +1s lock +1min expire"},
+    {"TheLockOfARollbackDoesNotRunOutEither", "lock=lockstep:saga:lock:r1 +40s expire=lockstep:saga:lock:r1",
+     "lockstep:saga:lock:r1 runs out"},
+    {"UnlessItsHolderDied", "lock=lockstep:saga:lock:r1 down +40s expire=lockstep:saga:lock:r1"},
+    {"NorDoesThatOfASnapshot", "lock=cordum:scheduler:snapshot:writer +40s expire=cordum:scheduler:snapshot:writer",
+     "snapshot:writer runs out"},
+    {"ThatOfATickDoes",
+     "lock=cordum:reconciler:default +40s expire=cordum:reconciler:default lock=cordum:wf:delay:poller +40s "
+     "expire=cordum:wf:delay:poller lock=cordum:workflow-engine:reconciler:default +40s "
+     "expire=cordum:workflow-engine:reconciler:default"},
+    {"PolicyIsNotAskedAgainForNothing", "deliver ask ok ask", "policy is asked about it 2 times"},
+    {"PolicyIsAskedAgainAfterEachDelayTurnDecisionOrDelivery",
+     "deliver ask delay ask queue ask dequeue ask approve ask m=2 deliver ask age=0s ask"},
+    {"WhatGoesWrongCostsOneQuestionMoreEachTime", "deliver ask disturb=kernel.outage ask ok unanswered ask ask ok ask",
+     "policy is asked about it 5 times, and there were 4 occasions to"},
+    {"WhatRedisHasForgottenIsNotJudgedAndTheRestIs", "deliver state=RUNNING ask kept=RUNNING ask evict=job:meta:J ask",
+     "policy is asked about it 2 times"},
+};
+using CalmMessagesTold = Told<CalmWeatherTest>;
+TEST_P(CalmMessagesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, CalmMessagesTold, ::testing::ValuesIn(kCalmMessages), title_of);
 
 TEST_F(CalmWeatherTest, AWordAboutALostMessageCountsForTheOneThatHasItsNumber) {
     deliver();
@@ -90,271 +179,7 @@ TEST_F(CalmWeatherTest, AWordAboutALostMessageCountsForTheOneThatHasItsNumber) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again")));
 }
 
-TEST_F(CalmWeatherTest, OneThatWasRequeuedOrWhoseReplicaDiedIs) {
-    deliver();
-    answer(EventKind::nak, 3s);
-    now += 3s;
-    deliver();
-    tell(EventKind::node_down, kReplica);
-    now += 10min;
-    deliver(1, kOther);
-    answer(EventKind::ack, {}, 1, kOther);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, AReplicaThatWasFrozenWithAMessageRequeuesItFromUnderAnother) {
-    deliver(1, kOther);
-    tell(EventKind::paused, kOther);
-    now += 10min;
-    deliver(1, kReplica);
-    tell(EventKind::resumed, kOther);
-    now += 1s;
-    requeue_as_busy(1, kOther);
-    now += 1s;
-    deliver(1, kOther);
-    requeue_as_busy(1, kOther);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, AWordThatALinkHasHeldUpMakesOneDeliveryMoreDue) {
-    deliver();
-    answer(EventKind::nak, 3s);
-    now += 3min;
-    disturb("partition");
-    answer(EventKind::nak, 3s, 1, kReplica, When::applied);
-    now += 2ms;
-    deliver();
-    now += 3s;
-    deliver();
-    EXPECT_THAT(found, IsEmpty()) << "the first had left the server before";
-    now += 1s;
-    deliver();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again 1000 ms after")));
-}
-
-TEST_F(CalmWeatherTest, TwoWordsThatReachTheServerBeforeWhatTheFirstCausesArrivesMakeTwoDeliveriesDue) {
-    deliver();
-    deliver(1, kOther);
-    found.clear();
-    answer(EventKind::nak, {}, 1, kReplica, When::applied);
-    answer(EventKind::nak, {}, 1, kOther, When::applied);
-    now += 100ms;
-    deliver();
-    now += 60ms;
-    deliver();
-    EXPECT_THAT(found, IsEmpty());
-    now += 60ms;
-    deliver();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again 60 ms after")));
-}
-
-TEST_F(CalmWeatherTest, WhatALinkHasHeldUpMayComeTogetherWithWhatWasSentAfterIt) {
-    disturb("partition");
-    now += 2ms;
-    deliver();
-    deliver();
-    EXPECT_THAT(found, IsEmpty()) << "the first had left the server an ack wait before";
-    now += 2s;
-    deliver();
-    EXPECT_THAT(found, IsEmpty()) << "so had the second";
-    now += 2s;
-    deliver();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again 2000 ms after")));
-}
-
-TEST_F(CalmWeatherTest, ACopyThatTheLinkHasMadeOfADeliveryIsNoneOfTheServer) {
-    deliver();
-    now += 1ms;
-    arrive();
-    EXPECT_THAT(found, IsEmpty());
-    deliver();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again 0 ms after")));
-}
-
-TEST_F(CalmWeatherTest, ADeliveryThatWasOvertakenByLaterOnesIsNotOneMore) {
-    deliveries = 4;
-    arrive();
-    now += 1ms;
-    deliveries = 1;
-    arrive();
-    EXPECT_THAT(found, IsEmpty());
-    deliveries = 5;
-    arrive();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("message 1 is delivered again 0 ms after")));
-}
-
-TEST_F(CalmWeatherTest, ServersThatAnswerAreNoReasonToWaitForThem) {
-    deliver();
-    answer(EventKind::nak, tunables.retry_delay_store);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it is requeued for 1000 ms, as if a server did not answer")));
-}
-
-TEST_F(CalmWeatherTest, ServersThatDoNotAnswerAre) {
-    deliver();
-    disturb("redis.errors");
-    answer(EventKind::nak, tunables.retry_delay_store);
-    now += 1s;
-    deliver();
-    delay();
-    answer(EventKind::nak, tunables.retry_delay_store);
-    now += 1s;
-    delay("130000000");
-    by_command(kReplica, {"TIME"}, [] {});
-    deliver();
-    answer(EventKind::nak, tunables.retry_delay_store);
-    EXPECT_THAT(found, IsEmpty()) << "what is left of its own delay may be as long";
-    now += 1min;
-    by_command(kReplica, {"TIME"}, [] {});
-    deliver();
-    answer(EventKind::nak, tunables.retry_delay_store);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("as if a server did not answer"))) << "the delay is over";
-}
-
-TEST_F(CalmWeatherTest, AJobThatNoOtherHasIsNotBusy) {
-    deliver();
-    lock(EventKind::lock_acquired, kReplica);
-    lock(EventKind::lock_released, kReplica);
-    requeue_as_busy();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")));
-}
-
-TEST_F(CalmWeatherTest, WhatAReplicaHadWhenNatsLostPowerItMayHaveStill) {
-    deliver(1, kOther);
-    deliver(2);
-    disturb("nats.power_cut");
-    now += 10min;
-    deliver(2);
-    requeue_as_busy(2);
-    EXPECT_THAT(found, IsEmpty());
-    answer(EventKind::ack, {}, 1, kOther);
-    answer(EventKind::ack, {}, 2);
-    answer(EventKind::ack, {}, 2);
-    now += 1s;
-    deliver(3);
-    requeue_as_busy(3);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")))
-        << "both have answered";
-}
-
-TEST_F(CalmWeatherTest, WhatADeadReplicaHadWhenNatsLostPowerItHasNoMore) {
-    deliver(1, kOther);
-    disturb("nats.power_cut");
-    tell(EventKind::node_down, kOther);
-    now += 1s;
-    deliver(2);
-    requeue_as_busy(2);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")));
-}
-
-TEST_F(CalmWeatherTest, OneWhoseLockHasOutlivedAFailoverIsBusyUntilTheLockMoves) {
-    deliver();
-    keys.restore([] {});
-    requeue_as_busy();
-    EXPECT_THAT(found, IsEmpty());
-    now += tunables.retry_delay_busy;
-    deliver();
-    lock(EventKind::lock_acquired, kReplica);
-    lock(EventKind::lock_released, kReplica);
-    requeue_as_busy();
-    EXPECT_THAT(found, IsEmpty()) << "it may have been in the way of this delivery, too";
-    now += tunables.retry_delay_busy;
-    deliver();
-    requeue_as_busy();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")));
-}
-
-TEST_F(CalmWeatherTest, AReplicaMayReplayAJobThatHasWaitedLongWhenItsMessageComes) {
-    become("PENDING", Topology::kGateway);
-    now += tunables.pending_age - 1s;
-    deliver();
-    lock(EventKind::lock_acquired, kReplica);
-    requeue_as_busy();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("as a job that another handles, and none has been at it")));
-    lock(EventKind::lock_released, kReplica);
-    now += 1s;
-    deliver();
-    lock(EventKind::lock_acquired, kReplica);
-    become("APPROVAL_REQUIRED");
-    lock(EventKind::lock_released, kReplica);
-    requeue_as_busy();
-    EXPECT_EQ(found.size(), 1U) << "also where the job is settled before its message is requeued";
-}
-
-TEST_F(CalmWeatherTest, ALockASecondMessageOrAUserAreOthers) {
-    lock(EventKind::lock_acquired, kOther);
-    deliver();
-    requeue_as_busy();
-    lock(EventKind::lock_released, kOther);
-    deliver();
-    deliver(2, kOther);
-    answer(EventKind::ack, {}, 2, kOther);
-    requeue_as_busy();
-    for (const auto& [state, by] : {std::pair{"CANCELLED", Topology::kOperator}, std::pair{"TIMEOUT", kReplica}}) {
-        now += 1s;
-        deliver();
-        become(state, by);
-        requeue_as_busy();
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
 // Locks, connections and heartbeats --------------------------------------------------------------------------------------
-
-TEST_F(CalmWeatherTest, NoConnectionBreaksByItself) {
-    fakes::Event broken = event_of(EventKind::connection_broken, "");
-    broken.peer = Topology::kNats;
-    disturb("nats.lost_acks");
-    tell(broken);
-    EXPECT_THAT(found, IsEmpty());
-    now += 1min;
-    tell(broken);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its connection to NATS breaks")));
-}
-
-TEST_F(CalmWeatherTest, ALockDoesNotRunOutUnderItsHolder) {
-    lock(EventKind::lock_acquired, kReplica);
-    now += 1min;
-    lock(EventKind::lock_expired, Topology::kRedis);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: its lock runs out 60000 ms after it was taken")));
-}
-
-TEST_F(CalmWeatherTest, AFrozenHoldersLockAndAGatewaysLockDo) {
-    lock(EventKind::lock_acquired, kReplica);
-    tell(EventKind::paused, kReplica);
-    now += 1min;
-    tell(EventKind::resumed, kReplica);
-    lock(EventKind::lock_expired, Topology::kRedis);
-    lock(EventKind::lock_acquired, Topology::kGateway);
-    now += 1min;
-    lock(EventKind::lock_expired, Topology::kRedis);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, ALockThatACallOfADisturbedTimeHasTakenLateIsNotKnownToBeHeld) {
-    disturb("redis.latency");
-    now += 1s;
-    lock(EventKind::lock_acquired, kReplica);
-    now += 1min;
-    lock(EventKind::lock_expired, Topology::kRedis);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, TheLockOfARollbackOrASnapshotDoesNotRunOutEither) {
-    for (const std::string_view key :
-         {"lockstep:saga:lock:r1", "cordum:scheduler:snapshot:writer", "cordum:reconciler:default",
-          "cordum:wf:delay:poller", "cordum:workflow-engine:reconciler:default"}) {
-        lock(EventKind::lock_acquired, kReplica, key);
-        now += 40s;
-        lock(EventKind::lock_expired, Topology::kRedis, key);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("lockstep:saga:lock:r1 runs out"), HasSubstr("snapshot:writer runs out")));
-
-    lock(EventKind::lock_acquired, kReplica, "lockstep:saga:lock:r1");
-    tell(EventKind::node_down, kReplica, "");
-    now += 40s;
-    lock(EventKind::lock_expired, Topology::kRedis, "lockstep:saga:lock:r1");
-    EXPECT_EQ(found.size(), 2U);
-}
 
 TEST_F(CalmWeatherTest, ARollbackThatTakesAllItsTimeIsNotOneThatHasBeenLeft) {
     cap::BusPacket packet;
@@ -450,6 +275,14 @@ TEST_F(HeartbeatsForAll, WhoListensToNoneOrWasDisturbedMayMissThem) {
 // States and questions ---------------------------------------------------------------------------------------------------
 
 struct TakenBackTest : CalmWeatherTest {
+    TakenBackTest() {
+        define({
+            {"ttl", [this](auto& time) { tunables.worker_ttl = duration_of(time); }},
+            {"begin", [this](auto&) { begin(); }},
+            {"dispatch", [this](auto& lasts) { dispatch(duration_of(lasts)); }},
+            {"undo", [this](auto&) { take_back(); }},
+        });
+    }
     void dispatch(Duration lasts = {}) {
         begin();
         now += lasts;
@@ -469,77 +302,16 @@ struct TakenBackTest : CalmWeatherTest {
     }
 };
 
-// Its last word is still on its way, and the one before is too old.
-TEST_F(TakenBackTest, AWorkerThatSpeaksTooSeldomMayBeTakenForASilentOne) {
-    tunables.worker_ttl = 5s;
-    tell(EventKind::heartbeat, kWorker);
-    now += 5s;
-    tell(EventKind::heartbeat, kWorker);
-    lock(EventKind::lock_acquired, kReplica);
-    dispatch();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TakenBackTest, ADispatchToALivingWorkerIsNotTakenBack) {
-    tell(EventKind::heartbeat, kWorker);
-    lock(EventKind::lock_acquired, kReplica);
-    dispatch(1s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its dispatch to w is taken back")));
-}
-
-TEST_F(TakenBackTest, OneToASilentWorkerOrThatCouldNotBeSentIs) {
-    tell(EventKind::heartbeat, kWorker);
-    now += tunables.worker_ttl;
-    lock(EventKind::lock_acquired, kReplica);
-    dispatch();
-    tell(EventKind::heartbeat, kWorker);
-    now += 1s;
-    begin();
-    disturb("nats.publish_errors");
-    take_back();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, PolicyIsNotAskedAgainForNothing) {
-    deliver();
-    ask();
-    EXPECT_THAT(found, IsEmpty());
-    ask();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("policy is asked about it 2 times")));
-}
-
-TEST_F(CalmWeatherTest, PolicyIsAskedAgainAfterEachDelayTurnDecisionOrDelivery) {
-    deliver();
-    ask();
-    delay();
-    ask();
-    auto& line = at<SortedSet>("lockstep:tenant:waiting:t");
-    keys.zset_set(line, "J", 1);
-    ask();
-    keys.zset_remove(line, "J");
-    ask();
-    tell(EventKind::approve, Topology::kOperator, "J", When::before);
-    ask();
-    deliver(2);
-    ask();
-    now += tunables.pending_age;
-    ask();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, WhatGoesWrongCostsOneQuestionMoreEachTime) {
-    deliver();
-    ask();
-    disturb("kernel.outage");
-    ask();
-    EXPECT_THAT(found, IsEmpty()) << "a replica may have had to ask again";
-    observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered);
-    ask();
-    ask();
-    EXPECT_THAT(found, IsEmpty());
-    ask();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("policy is asked about it 5 times, and there were 4 occasions to")));
-}
+constexpr Story kTakenBack[] = {
+    {"ADispatchToALivingWorkerIsNot", "beat lock dispatch=1s", "its dispatch to w is taken back"},
+    {"OneToASilentWorkerOrThatCouldNotBeSentIs",
+     "ttl=30s beat +30s lock dispatch=0s beat +1s begin disturb=nats.publish_errors undo"},
+    // Its last word is still on its way, and the one before is too old.
+    {"AWorkerThatSpeaksTooSeldomMayBeTakenForASilentOne", "ttl=5s beat +5s beat lock dispatch=0s"},
+};
+using TakenBack = Told<TakenBackTest>;
+TEST_P(TakenBack, IsJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, TakenBack, ::testing::ValuesIn(kTakenBack), title_of);
 
 TEST_F(CalmWeatherTest, WhatGoesWrongElsewhereCostsNothing) {
     const auto answer_call = [this](NodeId node, EventOutcome outcome, std::string_view reply) {
@@ -572,18 +344,6 @@ TEST_F(CalmWeatherTest, ARollbackMayAskOnceMoreAboutACompensation) {
     ask();
     ask();
     EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CalmWeatherTest, WhatRedisHasForgottenIsNotJudgedAndTheRestIs) {
-    deliver();
-    become("RUNNING");
-    ask();
-    keys.restore([this] { become("RUNNING"); });
-    ask();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("policy is asked about it 2 times")));
-    evict("job:meta:J");
-    ask();
-    EXPECT_EQ(found.size(), 1U);
 }
 
 }  // namespace

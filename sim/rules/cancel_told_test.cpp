@@ -8,7 +8,24 @@ using namespace testing;
 
 struct CancelToldTest : RuleTest {
     static constexpr NodeId kWorker{7};
-    CancelToldTest() : RuleTest(rules::cancel_told) {}
+    CancelToldTest() : RuleTest(rules::cancel_told) {
+        define({
+            {"state", [this](auto& to) { state(to, by); }},
+            {"send", [this](auto&) { send(); }},
+            {"learn", [this](auto&) { learn(); }},
+            {"unlearn", [this](auto&) { learn(EventOutcome::unknown); }},
+            {"arrive", [this](auto&) { arrive(); }},
+            {"off", [this](auto&) { call_off(); }},
+            {"asked", [this](auto&) { call_off(Topology::kGateway, "a user"); }},
+            {"report", [this](auto& worker) { report(cap::JOB_STATUS_TIMEOUT, worker); }},
+            {"hear", [this](auto& sender) { hear(sender.empty() ? "stranger" : sender); }},
+            {"behind", [this](auto&) { cancel_behind_its_dispatch(); }},
+            {"unrest", [this](auto&) { rest(false); }},
+            {"untold", [this](auto&) { tunables.cancel_on_timeout = false; }},
+            {"unanswered",
+             [this](auto&) { observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered, by); }},
+        });
+    }
 
     void state(std::string_view to, NodeId by = kReplica) { set_field("J", "state", to, by); }
     void tell_packet(EventKind kind, When when, NodeId node, std::string_view subject, const cap::BusPacket& packet,
@@ -50,15 +67,41 @@ struct CancelToldTest : RuleTest {
     }
 };
 
-TEST_F(CancelToldTest, AJobThatTimesOutIsCalledOff) {
-    state("RUNNING");
-    state("TIMEOUT");
-    now += 100ms;
-    call_off();
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GE(times_exercised(), 1U);
-}
+constexpr Story kCancels[] = {
+    {"AJobThatTimesOutIsCalledOff", "state=RUNNING state=TIMEOUT +100ms off wait=1min times=2"},
+    // At first there is still time.
+    {"WhatIsStillOwedWhenAllIsQuietIsOwedForEver", "state=RUNNING state=TIMEOUT unrest ok rest", "J: it timed out"},
+    {"NothingIsOwedForAJobThatNoWorkerHasOrWhereTheSettingSaysSo",
+     "state=SCHEDULED state=TIMEOUT untold state=RUNNING state=TIMEOUT wait=1min"},
+    {"AWorkerThatReportsTheEndNeedsNoWord", "state=RUNNING report=w state=TIMEOUT wait=1min"},
+    {"AReportWithoutAWorkerIsNoWorkers", "state=RUNNING report state=TIMEOUT wait=1min", "J: it timed out"},
+    {"AReplicaThatDiesOrHasGivenTheCallUpIsExcused",
+     "state=RUNNING state=TIMEOUT down wait=1min state=RUNNING@other unanswered@other +1ms state=TIMEOUT@other "
+     "wait=1min"},
+    {"AWordThatCameBeforeTheDispatchWasTooEarly", "behind arrive +1ms learn wait=1min",
+     "it reached a worker after it had ended"},
+    {"ASenderThatDoesNotLearnWhetherItWasSentCannotTell", "behind arrive unlearn wait=1min"},
+    // The dispatch and the word about its end wait for the worker in the order in which they were published.
+    {"TheSenderTellsAgainBeforeOrAfterItArrives",
+     "behind learn +1ms arrive +1ms off wait=1min behind learn +1ms off +20s arrive +1ms wait=1min ok behind learn "
+     "+20s arrive wait=1min",
+     "it reached a worker after it had ended"},
+    {"AFrozenWorkerHearsTheDispatchAndThenTheWordThatFollowedIt",
+     "state=DISPATCHED send learn +20s state=TIMEOUT off +20s arrive wait=1min"},
+    {"AnOperatorsOwnCancellationIsTheOperatorsBusiness",
+     "state=RUNNING send arrive +1s state=CANCELLED@operator wait=1min"},
+    // Users may ask for what they like.
+    {"NoWorkerIsToldToLeaveOffAJobThatGoesOn", "state=RUNNING asked ok off",
+     "its worker is told to leave off, and it is RUNNING"},
+    {"WhatAnotherOneAsksForIsDone", "state=RUNNING hear state=CANCELLED wait=1min"},
+    // The first time it is not known yet.
+    {"AJobThatWasToBeCancelledDoesNotGoOn",
+     "hear state=PENDING hear=cordum-scheduler wait=1min ok hear wait=2s ok wait=2s",
+     "that it is to be cancelled, and it is still PENDING"},
+};
+using CancelsTold = Told<CancelToldTest>;
+TEST_P(CancelsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, CancelsTold, ::testing::ValuesIn(kCancels), title_of);
 
 TEST_F(CancelToldTest, SilenceIsNoCallingOff) {
     state("DISPATCHED");
@@ -66,141 +109,6 @@ TEST_F(CancelToldTest, SilenceIsNoCallingOff) {
     wait(1min);
     EXPECT_THAT(found, ElementsAre(HasSubstr("J: it timed out, and 3000 ms later no cancellation")));
     EXPECT_THAT(cited, ElementsAre("by default")) << "also of what is judged later";
-}
-
-TEST_F(CancelToldTest, WhatIsStillOwedWhenAllIsQuietIsOwedForEver) {
-    state("RUNNING");
-    state("TIMEOUT");
-    rest(false);
-    EXPECT_THAT(found, IsEmpty()) << "there is still time";
-    rest();
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(CancelToldTest, NothingIsOwedForAJobThatNoWorkerHasOrWhereTheSettingSaysSo) {
-    state("SCHEDULED");
-    state("TIMEOUT");
-    tunables.cancel_on_timeout = false;
-    state("RUNNING");
-    state("TIMEOUT");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CancelToldTest, AWorkerThatReportsTheEndNeedsNoWordAndAReportWithoutAWorkerIsNoWorkers) {
-    for (const char* worker : {"", "w"}) {
-        found.clear();
-        state("RUNNING");
-        report(cap::JOB_STATUS_TIMEOUT, worker);
-        state("TIMEOUT");
-        wait(1min);
-        EXPECT_EQ(found.size(), *worker == '\0' ? 1U : 0U);
-    }
-}
-
-TEST_F(CancelToldTest, AReplicaThatDiesOrHasGivenTheCallUpIsExcused) {
-    state("RUNNING");
-    state("TIMEOUT");
-    befall(EventKind::node_down, kReplica);
-    wait(1min);
-    state("RUNNING", kOther);
-    observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered, kOther);
-    now += 1ms;
-    state("TIMEOUT", kOther);
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CancelToldTest, AWordThatCameBeforeTheDispatchWasTooEarly) {
-    cancel_behind_its_dispatch();
-    arrive();
-    now += 1ms;
-    learn();
-    wait(1min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it reached a worker after it had ended")));
-}
-
-TEST_F(CancelToldTest, ASenderThatDoesNotLearnWhetherItWasSentCannotTell) {
-    cancel_behind_its_dispatch();
-    arrive();
-    learn(EventOutcome::unknown);
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// The dispatch and the word about its end wait for the worker in the order in which they were published.
-TEST_F(CancelToldTest, TheSenderTellsAgainBeforeOrAfterItArrives) {
-    for (const bool frozen : {false, true}) {
-        cancel_behind_its_dispatch();
-        learn();
-        now += 1ms;
-        if (frozen) call_off();
-        if (frozen) now += 20s;
-        arrive();
-        now += 1ms;
-        if (!frozen) call_off();
-        wait(1min);
-    }
-    EXPECT_THAT(found, IsEmpty());
-    cancel_behind_its_dispatch();
-    learn();
-    now += 20s;
-    arrive();
-    wait(1min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it reached a worker after it had ended")));
-}
-
-TEST_F(CancelToldTest, AFrozenWorkerHearsTheDispatchAndThenTheWordThatFollowedIt) {
-    state("DISPATCHED");
-    send();
-    learn();
-    now += 20s;
-    state("TIMEOUT");
-    call_off();
-    now += 20s;
-    arrive();
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CancelToldTest, AnOperatorsOwnCancellationIsTheOperatorsBusiness) {
-    state("RUNNING");
-    send();
-    arrive();
-    now += 1s;
-    state("CANCELLED", Topology::kOperator);
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CancelToldTest, NoWorkerIsToldToLeaveOffAJobThatGoesOn) {
-    state("RUNNING");
-    call_off(Topology::kGateway, "a user");
-    EXPECT_THAT(found, IsEmpty()) << "users may ask for what they like";
-    call_off();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its worker is told to leave off, and it is RUNNING")));
-}
-
-TEST_F(CancelToldTest, WhatAnotherOneAsksForIsDone) {
-    state("RUNNING");
-    hear();
-    state("CANCELLED");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GE(times_exercised(), 1U);
-}
-
-TEST_F(CancelToldTest, AJobThatWasToBeCancelledDoesNotGoOn) {
-    hear();  // it is not known yet
-    state("PENDING");
-    hear("cordum-scheduler");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-    hear();
-    wait(2s);
-    EXPECT_THAT(found, IsEmpty()) << "there is still time";
-    wait(2s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("that it is to be cancelled, and it is still PENDING")));
 }
 
 TEST_F(CancelToldTest, OfManyWordsTheLastHasMoreTime) {

@@ -9,18 +9,41 @@ constexpr const char* kFailures = "cordum:cb:safety:failures";
 constexpr const char* kTrip = "lockstep:cb:safety:trip";
 
 struct CircuitRulesTest : RuleTest {
-    CircuitRulesTest() : RuleTest(rules::circuit_rules) {}
+    CircuitRulesTest() : RuleTest(rules::circuit_rules) {
+        define({
+            {"half", [this](auto&) { half_open(); }},
+            {"trip", [this](auto&) { trip(); }},
+            {"acquire",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) acquire(job);
+             }},
+            {"question", [this](auto& job) { ask(job); }},
+            {"ask",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) acquire_and_ask(job);
+             }},
+            {"answer", [this](auto& job) { answer(job); }},
+            {"fail", [this](auto& job) { fail_to_answer(job); }},
+            {"release", [this](auto& job) { release(job); }},
+            {"probes", [this](auto&) { three_probes_fail(); }},
+            {"close", [this](auto&) { close(); }},
+            {"lapse", [this](auto&) { close(Removal::expired); }},
+            {"count", [this](auto& failures) { count(failures.c_str(), by); }},
+            {"beat", [this](auto&) { tell(EventKind::heartbeat); }},
+            {"close_after", [this](auto& count) { tunables.circuit_close_after = std::stoi(count); }},
+        });
+    }
 
     using RuleTest::tell;
     void tell(EventKind kind, When when = When::applied, std::string_view job = {}) {
-        tell(event_of(kind, job, when, node));
+        tell(event_of(kind, job, when, by));
     }
-    void count(const char* failures, fakes::NodeId by = {}) {
-        keys.act_for(by);
+    void count(const char* failures, fakes::NodeId client = {}) {
+        keys.act_for(client);
         keys.set_string(kFailures, failures, kNever);
     }
-    void lose(const char* key, Removal how, fakes::NodeId by = {}) {
-        keys.act_for(by);
+    void lose(const char* key, Removal how, fakes::NodeId client = {}) {
+        keys.act_for(client);
         if (auto* known = keys.find(key)) keys.remove(*known, how);
     }
     void trip() {
@@ -36,12 +59,12 @@ struct CircuitRulesTest : RuleTest {
         lose(kFailures, Removal::expired);
         now += 1s;
     }
-    void acquire(std::string_view job) { grant_lock("cordum:scheduler:job:" + std::string(job), node, job); }
+    void acquire(std::string_view job) { grant_lock("cordum:scheduler:job:" + std::string(job), by, job); }
     void release(std::string_view job) {
-        observe(EventKind::lock_released, job, {.peer = node, .key = "cordum:scheduler:job:" + std::string(job)},
-                When::applied, node);
+        observe(EventKind::lock_released, job, {.peer = by, .key = "cordum:scheduler:job:" + std::string(job)},
+                When::applied, by);
     }
-    void ask(std::string_view job) { ask_policy(job, node); }
+    void ask(std::string_view job) { ask_policy(job, by); }
     void answer(std::string_view job) { tell(EventKind::kernel_check, When::answered, job); }
     void acquire_and_ask(std::string_view job) {
         acquire(job);
@@ -51,211 +74,48 @@ struct CircuitRulesTest : RuleTest {
         for (const char* job : {"a", "b", "c", "d"}) acquire_and_ask(job);
     }
     void fail_to_answer(std::string_view job) {
-        observe(EventKind::kernel_check, job, {.outcome = EventOutcome::unknown}, When::answered, node);
+        observe(EventKind::kernel_check, job, {.outcome = EventOutcome::unknown}, When::answered, by);
     }
     /// They come to nothing, and the others do not know yet.
     void three_probes_fail() {
         for (const char* job : {"a", "b", "c"}) acquire_and_ask(job);
         for (const char* job : {"a", "b", "c"}) fail_to_answer(job);
     }
-    void another_replica_goes_on() { node = kOther; }
-    void close(Removal how = Removal::deleted) { lose(kTrip, how, node); }
-
-    fakes::NodeId node = kReplica;
+    void close(Removal how = Removal::deleted) { lose(kTrip, how, by); }
 };
 
-TEST_F(CircuitRulesTest, AFourthProbeIsOneTooMany) {
-    half_open();
-    four_jobs_ask();
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(CircuitRulesTest, AsManyProbesAsCloseItMayFollowEachOther) {
-    tunables.circuit_close_after = 4;
-    half_open();
-    for (const char* job : {"a", "b", "c", "d"}) {
-        acquire_and_ask(job);
-        fail_to_answer(job);
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CircuitRulesTest, ProbesOfARollbackCloseTheCircuitToo) {
-    half_open();
-    for (const char* step : {"comp-1", "comp-2"}) {
-        ask(step);
-        answer(step);
-    }
-    four_jobs_ask();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// A rollback asks without the lock, also about a step that its replica has tried to acquire while the circuit was open.
-TEST_F(CircuitRulesTest, WhichReplicaRemovesTheTripHasClosedTheCircuit) {
-    acquire("comp-1");
-    half_open();
-    ask("comp-1");
-    answer("comp-1");
-    acquire_and_ask("comp-2");
-    answer("comp-2");
-    close();
-    now += 1s;
-    four_jobs_ask();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CircuitRulesTest, AProbeWhoseReplicaFrozeIsAnsweredAllTheSame) {
-    half_open();
-    acquire_and_ask("a");
-    tell(EventKind::paused);
-    answer("a");
-    acquire_and_ask("b");
-    answer("b");
-    four_jobs_ask();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CircuitRulesTest, AHandlerThatAcquiredAJobBeforeItsReplicaFrozeAsksAsLateAsItLikes) {
-    acquire("a");
-    tell(EventKind::paused);
-    trip();
-    acquire("a");  // for another delivery, now that the lock has run out
-    ask("a");
-    EXPECT_THAT(found, IsEmpty());
-    ask("a");
-    EXPECT_THAT(found, SizeIs(1)) << "the other one knew";
-}
-
-TEST_F(CircuitRulesTest, SoDoesOneThatWasGivenTheJobWhileItsReplicaWasFrozen) {
-    tell(EventKind::paused);
-    acquire("a");
-    trip();
-    tell(EventKind::resumed);
-    acquire("a");
-    ask("a");
-    EXPECT_THAT(found, IsEmpty());
-    ask("a");
-    EXPECT_THAT(found, SizeIs(1)) << "the other one knew";
-}
-
-TEST_F(CircuitRulesTest, HandlersThatWereFrozenCloseTheCircuitToo) {
-    for (const char* job : {"a", "b"}) acquire(job);
-    tell(EventKind::paused);
-    half_open();
-    for (const char* job : {"a", "b"}) {
-        acquire_and_ask(job);
-        answer(job);
-    }
-    for (const char* job : {"c", "d", "e", "f"}) acquire_and_ask(job);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CircuitRulesTest, WhatWasDoneBeforeTheReplicaFrozeExcusesNothing) {
-    acquire("a");
-    release("a");
-    tell(EventKind::paused);
-    tell(EventKind::resumed);
-    trip();
-    acquire_and_ask("a");
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(CircuitRulesTest, AProbeOfADeadReplicaIsNeverAnswered) {
-    half_open();
-    acquire_and_ask("a");
-    tell(EventKind::node_down);
-    answer("a");
-    acquire_and_ask("b");
-    answer("b");
-    four_jobs_ask();
-    EXPECT_THAT(found, SizeIs(2)) << "with the one before there are five probes, and three are allowed";
-}
-
-TEST_F(CircuitRulesTest, ProbesOfACrashedReplicaHoldNoPlaces) {
-    half_open();
-    three_probes_fail();
-    tell(EventKind::node_down);
-    another_replica_goes_on();
-    for (const char* job : {"d", "e", "f"}) acquire_and_ask(job);
-    EXPECT_THAT(found, IsEmpty());
-    acquire_and_ask("g");
-    EXPECT_THAT(found, SizeIs(1)) << "its own places are as few as ever";
-}
-
-TEST_F(CircuitRulesTest, ProbesOfWhichAFrozenReplicaDidNotTellHoldNoPlaces) {
-    half_open();
-    three_probes_fail();
-    tell(EventKind::paused);
-    another_replica_goes_on();
-    for (const char* job : {"d", "e", "f"}) acquire_and_ask(job);
-    EXPECT_THAT(found, IsEmpty());
-    acquire_and_ask("g");
-    EXPECT_THAT(found, SizeIs(1)) << "its own places are as few as ever";
-}
-
-TEST_F(CircuitRulesTest, ProbesThatFailedAtALivingReplicaHoldTheirPlaces) {
-    half_open();
-    three_probes_fail();
-    another_replica_goes_on();
-    acquire_and_ask("d");
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(CircuitRulesTest, TheCrashOfAReplicaFreesNoPlacesOfOthers) {
-    half_open();
-    three_probes_fail();
-    another_replica_goes_on();
-    tell(EventKind::node_down);
-    acquire_and_ask("d");
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(CircuitRulesTest, TheCircuitIsClosedByAsManyAnswersAsItTakes) {
-    half_open();
-    for (const char* job : {"a", "b"}) {
-        acquire_and_ask(job);
-        answer(job);
-    }
-    close();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CircuitRulesTest, OneAnswerClosesNothing) {
-    half_open();
-    acquire_and_ask("a");
-    answer("a");
-    acquire_and_ask("b");
-    close();
-    EXPECT_THAT(found, ElementsAre(AllOf(HasSubstr("after 1 of the 2 answers"), HasSubstr("about a (answered"),
-                                         HasSubstr("about b"))));
-}
-
-TEST_F(CircuitRulesTest, AnAnswerToWhatBeganBeforeTheTripClosesNothing) {
-    acquire_and_ask("a");
-    half_open();
-    answer("a");
-    acquire_and_ask("b");
-    answer("b");
-    close();
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(CircuitRulesTest, AnswersOfAnEarlierTripCloseNothing) {
-    half_open();
-    acquire_and_ask("a");
-    answer("a");
-    half_open();
-    acquire_and_ask("b");
-    answer("b");
-    close();
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(CircuitRulesTest, ATripThatIsForgottenIsNoReplicasDoing) {
-    half_open();
-    close(Removal::expired);
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kCircuits[] = {
+    {"AsManyProbesAsCloseItMayFollowEachOther",
+     "close_after=4 half ask=a fail=a ask=b fail=b ask=c fail=c ask=d fail=d"},
+    {"ProbesOfARollbackCloseTheCircuitToo",
+     "half question=comp-1 answer=comp-1 question=comp-2 answer=comp-2 ask=a,b,c,d"},
+    // A rollback asks without the lock, also about a step that its replica has tried to acquire while the circuit was open.
+    {"WhichReplicaRemovesTheTripHasClosedTheCircuit",
+     "acquire=comp-1 half question=comp-1 answer=comp-1 ask=comp-2 answer=comp-2 close +1s ask=a,b,c,d"},
+    {"AProbeWhoseReplicaFrozeIsAnsweredAllTheSame", "half ask=a freeze answer=a ask=b answer=b ask=a,b,c,d"},
+    // It acquires the job again for another delivery, now that the lock has run out; of the other one it knew.
+    {"AHandlerThatAcquiredAJobBeforeItsReplicaFrozeAsksAsLateAsItLikes",
+     "acquire=a freeze trip acquire=a question=a ok question=a", "a:"},
+    {"SoDoesOneThatWasGivenTheJobWhileItsReplicaWasFrozen",
+     "freeze acquire=a trip thaw acquire=a question=a ok question=a", "a:"},
+    {"HandlersThatWereFrozenCloseTheCircuitToo", "acquire=a,b freeze half ask=a answer=a ask=b answer=b ask=c,d,e,f"},
+    {"WhatWasDoneBeforeTheReplicaFrozeExcusesNothing", "acquire=a release=a freeze thaw trip ask=a", "a:"},
+    // With the one before there are five probes, and three are allowed.
+    {"AProbeOfADeadReplicaIsNeverAnswered", "half ask=a down answer=a ask=b answer=b ask=a,b,c,d", ": |:"},
+    // Its own places are as few as ever.
+    {"ProbesOfACrashedReplicaHoldNoPlaces", "half probes down ask=d,e,f@other ok ask=g@other", "g:"},
+    {"ProbesOfWhichAFrozenReplicaDidNotTellHoldNoPlaces", "half probes freeze ask=d,e,f@other ok ask=g@other", "g:"},
+    {"ProbesThatFailedAtALivingReplicaHoldTheirPlaces", "half probes ask=d@other", "d:"},
+    {"TheCrashOfAReplicaFreesNoPlacesOfOthers", "half probes down@other ask=d@other", "d:"},
+    {"TheCircuitIsClosedByAsManyAnswersAsItTakes", "half ask=a answer=a ask=b answer=b close"},
+    {"OneAnswerClosesNothing", "half ask=a answer=a ask=b close", "after 1 of the 2 answers"},
+    {"AnAnswerToWhatBeganBeforeTheTripClosesNothing", "ask=a half answer=a ask=b answer=b close", ":"},
+    {"AnswersOfAnEarlierTripCloseNothing", "half ask=a answer=a half ask=b answer=b close", ":"},
+    {"ATripThatIsForgottenIsNoReplicasDoing", "half lapse"},
+};
+using CircuitsTold = Told<CircuitRulesTest>;
+TEST_P(CircuitsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, CircuitsTold, ::testing::ValuesIn(kCircuits), title_of);
 
 TEST_F(CircuitRulesTest, AProbeTooManyIsNamedWithThoseBeforeIt) {
     half_open();
@@ -267,143 +127,74 @@ TEST_F(CircuitRulesTest, AProbeTooManyIsNamedWithThoseBeforeIt) {
 // What is shared ---------------------------------------------------------------------------------------------------------
 
 struct SharedCircuitTest : CircuitRulesTest {
+    SharedCircuitTest() {
+        define({
+            {"reset", [this](auto&) { lose(kFailures, Removal::deleted, by); }},
+            {"call", [this](auto&) { call_shared(When::before); }},
+            {"called", [this](auto&) { call_shared(When::answered); }},
+            {"unknown", [this](auto&) { call_shared(When::answered, EventOutcome::unknown); }},
+            {"failure", [this](auto&) { one_failure(); }},
+            {"away", [this](auto& job) { turn_away(job); }},
+            {"half_max", [this](auto& count) { tunables.circuit_half_open_max = std::stoi(count); }},
+        });
+    }
     void call_shared(When when, EventOutcome outcome = EventOutcome::applied) {
-        observe(EventKind::redis, {}, {.outcome = outcome, .key = kFailures}, when, node);
+        observe(EventKind::redis, {}, {.outcome = outcome, .key = kFailures}, when, by);
     }
     void one_failure() {
-        count("1", node);
+        count("1", by);
         now += 1s;
         tell(EventKind::heartbeat);
         now += 1s;
     }
     void turn_away(std::string_view job) {
-        by_command(node, {"EVALSHA"},
-                   [&] { set_field(std::string(job), "safety_reason", "safety kernel circuit open", node); });
+        by_command(by, {"EVALSHA"},
+                   [&] { set_field(std::string(job), "safety_reason", "safety kernel circuit open", by); });
     }
 };
 
-TEST_F(SharedCircuitTest, AnOpenCircuitIsNotClosed) {
-    trip();
-    lose(kFailures, Removal::deleted, node);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it closed the circuit 1000 ms after its trip")));
-}
-
-TEST_F(SharedCircuitTest, AFailureIsToldToTheOthers) {
-    for (const char* job : {"a", "b"}) {
-        acquire_and_ask(job);
-        fail_to_answer(job);
-        if (*job == 'a') call_shared(When::before);
-        now += 2s;
-        tell(EventKind::heartbeat);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: the policy check about it failed")));
-}
-
-TEST_F(SharedCircuitTest, AnAnswerEndsARowOfFailures) {
-    one_failure();
-    acquire_and_ask("a");
-    answer("a");
-    call_shared(When::before);
-    lose(kFailures, Removal::deleted, node);
-    call_shared(When::answered);
-    EXPECT_THAT(found, IsEmpty());
-    one_failure();
-    acquire_and_ask("b");
-    answer("b");
-    call_shared(When::before);
-    call_shared(When::answered);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the 1 failures before that still count")));
-}
-
-TEST_F(SharedCircuitTest, UnlessTheReplicaHasAskedTwiceAtOnce) {
-    acquire_and_ask("a");
-    one_failure();
-    acquire_and_ask("a");
-    answer("a");
-    now += 1min;
-    tell(EventKind::heartbeat);
-    EXPECT_THAT(found, IsEmpty()) << "the answer may be that to the first question";
-}
-
-TEST_F(SharedCircuitTest, UnlessTheOthersCannotBeTold) {
-    one_failure();
-    acquire_and_ask("a");
-    answer("a");
-    call_shared(When::before);
-    call_shared(When::answered, EventOutcome::unknown);
-    now += 1min;
-    tell(EventKind::heartbeat);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SharedCircuitTest, AnAnswerThatIsNeverToldIsMissed) {
-    one_failure();
-    acquire_and_ask("a");
-    answer("a");
-    now += 2s;
-    tell(EventKind::heartbeat);
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(SharedCircuitTest, WhatBeganBeforeATripOpensNothingAnew) {
-    acquire_and_ask("a");
-    half_open();
-    fail_to_answer("a");
-    count("3", node);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("none of its probes has failed")));
-}
-
-TEST_F(SharedCircuitTest, AProbeThatFailsDoes) {
-    half_open();
-    acquire_and_ask("a");
-    fail_to_answer("a");
-    count("3", node);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SharedCircuitTest, AnOpenCircuitIsNotOpenedAnew) {
-    trip();
-    count("4", node);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("nothing has been let through since")));
-}
-
-TEST_F(SharedCircuitTest, NoMoreProbesThanAllowedWaitAtATime) {
-    tunables.circuit_half_open_max = 1;
-    tunables.circuit_close_after = 3;
-    half_open();
-    acquire_and_ask("a");
-    answer("a");
-    acquire_and_ask("b");
-    EXPECT_THAT(found, IsEmpty());
-    acquire_and_ask("c");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("1 probes are waiting")));
-}
-
-TEST_F(SharedCircuitTest, NoJobIsTurnedAwayForAPlaceThatNoneNeeds) {
-    half_open();
-    acquire_and_ask("a");
-    now += 5s;
-    acquire("b");
-    turn_away("b");
-    EXPECT_THAT(found, IsEmpty());
-    now += 1min;
-    acquire("c");
-    turn_away("c");
-    EXPECT_THAT(found, IsEmpty()) << "a probe may have been let through in this very moment";
-    now += 1min;
-    acquire("d");
-    turn_away("d");
-    EXPECT_THAT(found, IsEmpty()) << "or in this one: none has come in between";
-    for (const char* job : {"e", "f", "g"}) {
-        now += 4s;
-        acquire(job);
-        turn_away(job);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("no probe has been under way")));
-}
+constexpr Story kSharedCircuits[] = {
+    {"AnOpenCircuitIsNotClosed", "trip reset", "it closed the circuit 1000 ms after its trip"},
+    {"AFailureIsToldToTheOthers", "ask=a fail=a call +2s beat ask=b fail=b +2s beat",
+     "b: the policy check about it failed"},
+    {"AnAnswerEndsARowOfFailures", "failure ask=a answer=a call reset called ok failure ask=b answer=b call called",
+     "the 1 failures before that still count"},
+    // The answer may be that to the first question.
+    {"UnlessTheReplicaHasAskedTwiceAtOnce", "ask=a failure ask=a answer=a +1min beat"},
+    {"UnlessTheOthersCannotBeTold", "failure ask=a answer=a call unknown +1min beat"},
+    {"AnAnswerThatIsNeverToldIsMissed", "failure ask=a answer=a +2s beat", ":"},
+    {"WhatBeganBeforeATripOpensNothingAnew", "ask=a half fail=a count=3", "none of its probes has failed"},
+    {"AProbeThatFailsDoes", "half ask=a fail=a count=3"},
+    {"AnOpenCircuitIsNotOpenedAnew", "trip count=4", "nothing has been let through since"},
+    {"NoMoreProbesThanAllowedWaitAtATime", "half_max=1 close_after=3 half ask=a answer=a ask=b ok ask=c",
+     "1 probes are waiting"},
+    // A probe may have been let through in the moment of c, or of d: none has come in between.
+    {"NoJobIsTurnedAwayForAPlaceThatNoneNeeds",
+     "half ask=a +5s acquire=b away=b ok +1min acquire=c away=c ok +1min acquire=d away=d ok +4s acquire=e away=e +4s "
+     "acquire=f away=f +4s acquire=g away=g",
+     "no probe has been under way"},
+};
+using SharedCircuitsTold = Told<SharedCircuitTest>;
+TEST_P(SharedCircuitsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SharedCircuitsTold, ::testing::ValuesIn(kSharedCircuits), title_of);
 
 /// The shared circuit takes no failures.
 struct OwnCircuitTest : SharedCircuitTest {
+    OwnCircuitTest() {
+        define({
+            {"alone",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) fail_alone(job);
+             }},
+            {"succeed",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) succeed(job);
+             }},
+            {"turn", [this](auto& job) { acquire_and_turn_away(job); }},
+            {"opened", [this](auto&) { now += tunables.circuit_open_for; }},
+            {"slow", [this](auto&) { now += tunables.safety_timeout; }},
+        });
+    }
     void fail_alone(std::string_view job) {
         acquire_and_ask(job);
         fails(job);
@@ -432,102 +223,29 @@ struct OwnCircuitTest : SharedCircuitTest {
     }
 };
 
-TEST_F(OwnCircuitTest, AReplicaThatCountsAloneDoesNotAskWhileItsOwnIsOpen) {
-    trip_alone();
-    acquire_and_turn_away("d");
-    EXPECT_THAT(found, IsEmpty());
-    acquire_and_ask("e");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its own circuit has been open for 30 ms")));
-}
-
-TEST_F(OwnCircuitTest, AfterTheOpenTimeItMay) {
-    trip_alone();
-    now += tunables.circuit_open_for;
-    succeed("d");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(OwnCircuitTest, OneAnswerDoesNotCloseItWhereTwoDo) {
-    trip_alone();
-    now += tunables.circuit_open_for;
-    succeed("d");
-    fail_alone("e");
-    EXPECT_THAT(found, IsEmpty());
-    acquire_and_ask("f");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its own circuit has been open")));
-}
-
-TEST_F(OwnCircuitTest, TwoAnswersDo) {
-    trip_alone();
-    now += tunables.circuit_open_for;
-    for (const char* job : {"d", "e"}) succeed(job);
-    for (const char* job : {"f", "g"}) fail_alone(job);
-    acquire_and_ask("h");
-    EXPECT_THAT(found, IsEmpty());
-    acquire_and_turn_away("i");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has seen 2 failures in a row")));
-}
-
-TEST_F(OwnCircuitTest, AnAnswerInBetweenStartsTheRowAnew) {
-    for (const char* job : {"a", "b"}) fail_alone(job);
-    succeed("c");
-    fail_alone("d");
-    acquire_and_turn_away("e");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has seen 1 failures in a row")));
-}
-
-TEST_F(OwnCircuitTest, AJobThatPolicyTookTooLongForAloneIsAskedAboutAnew) {
-    acquire_and_ask("slow");
-    for (int i = 0; i < 10; ++i) succeed("other-" + std::to_string(i));
-    now += tunables.safety_timeout;
-    fail_to_answer("slow");
-    trip_alone();
-    now += tunables.circuit_open_for;
-    fail_alone("slow");
-    acquire_and_ask("f");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its own circuit has been open")));
-}
-
-TEST_F(OwnCircuitTest, WhatBeganBeforeTheTripClosesNothing) {
-    tunables.circuit_close_after = 1;
-    acquire_and_ask("early");
-    now += 10ms;
-    trip_alone();
-    answer("early");
-    acquire_and_ask("d");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its own circuit has been open")));
-}
-
-TEST_F(OwnCircuitTest, WhatMayHaveBegunBeforeOrAfterTheTripLeavesEverythingOpen) {
-    tunables.circuit_close_after = 1;
-    acquire("early");
-    now += 10ms;
-    trip_alone();
-    ask("early");
-    answer("early");
-    acquire_and_ask("d");
-    acquire_and_turn_away("e");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(OwnCircuitTest, WhoseFailuresTheOthersTakeGoesByWhatTheySay) {
-    for (const char* job : {"a", "b", "c"}) {
-        acquire_and_ask(job);
-        fail_to_answer(job);
-        call_shared(When::before);
-        call_shared(When::answered);
-        now += 10ms;
-    }
-    acquire_and_ask("d");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(OwnCircuitTest, ATripOfAllTurnsAllJobsAway) {
-    succeed("a");
-    count("3", node);
-    acquire_and_turn_away("b");
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kOwnCircuits[] = {
+    {"AReplicaThatCountsAloneDoesNotAskWhileItsOwnIsOpen", "alone=a,b,c turn=d ok ask=e",
+     "its own circuit has been open for 30 ms"},
+    {"AfterTheOpenTimeItMay", "alone=a,b,c opened succeed=d"},
+    {"OneAnswerDoesNotCloseItWhereTwoDo", "alone=a,b,c opened succeed=d alone=e ok ask=f",
+     "its own circuit has been open"},
+    {"TwoAnswersDo", "alone=a,b,c opened succeed=d,e alone=f,g ask=h ok turn=i", "has seen 2 failures in a row"},
+    {"AnAnswerInBetweenStartsTheRowAnew", "alone=a,b succeed=c alone=d turn=e", "has seen 1 failures in a row"},
+    {"AJobThatPolicyTookTooLongForAloneIsAskedAboutAnew",
+     "ask=slow succeed=0,1,2,3,4,5,6,7,8,9 slow fail=slow alone=a,b,c opened alone=slow ask=f",
+     "its own circuit has been open"},
+    {"WhatBeganBeforeTheTripClosesNothing", "close_after=1 ask=early +10ms alone=a,b,c answer=early ask=d",
+     "its own circuit has been open"},
+    {"WhatMayHaveBegunBeforeOrAfterTheTripLeavesEverythingOpen",
+     "close_after=1 acquire=early +10ms alone=a,b,c question=early answer=early ask=d turn=e"},
+    {"WhoseFailuresTheOthersTakeGoesByWhatTheySay",
+     "ask=a fail=a call called +10ms ask=b fail=b call called +10ms ask=c fail=c call called +10ms ask=d"},
+    {"ATripOfAllTurnsAllJobsAway", "succeed=a count=3 turn=b"},
+    {"WhoStartsAnewHasCountedNothing", "alone=a,b,c down ask=d ok +10ms answer=d turn=e", "no circuit is open"},
+};
+using OwnCircuitsTold = Told<OwnCircuitTest>;
+TEST_P(OwnCircuitsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, OwnCircuitsTold, ::testing::ValuesIn(kOwnCircuits), title_of);
 
 /// All have heard of a trip, and since then none of a replica.
 struct CutOffTest : OwnCircuitTest {
@@ -535,6 +253,10 @@ struct CutOffTest : OwnCircuitTest {
         keys.set_string(kTrip, "1", kNever);
         now += 10ms;
         refuse();
+        define({
+            {"self", [this](auto& job) { ask_alone(job); }},
+            {"refuse", [this](auto&) { refuse(); }},
+        });
     }
     void refuse() {
         call_shared(When::before);
@@ -550,63 +272,17 @@ struct CutOffTest : OwnCircuitTest {
     }
 };
 
-TEST_F(CutOffTest, AReplicaWhoseCallHasFailedDoesNotAskForTheFullTime) {
-    ask_alone("a");
-    fail_to_answer("a");
-    refuse();
-    EXPECT_THAT(found, IsEmpty());
-    ask_alone("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("that its replica had let through by itself")));
-}
-
-TEST_F(CutOffTest, AfterTheOpenTimeItMay) {
-    ask_alone("a");
-    fail_to_answer("a");
-    refuse();
-    now += tunables.circuit_open_for;
-    ask_alone("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CutOffTest, WhatWasAskedBeforeMayComeAfter) {
-    acquire("b");
-    now += 10ms;
-    ask_alone("a");
-    fail_to_answer("a");
-    ask("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CutOffTest, AnAnswerInBetweenMayHaveClosedItsCircuit) {
-    ask_alone("a");
-    ask_alone("b");
-    answer("b");
-    now += 10ms;
-    fail_to_answer("a");
-    ask_alone("c");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(CutOffTest, WhoHasReachedTheOthersGoesByWhatTheySay) {
-    ask_alone("a");
-    fail_to_answer("a");
-    call_shared(When::before);
-    call_shared(When::answered);
-    now += 10ms;
-    ask_alone("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(OwnCircuitTest, WhoStartsAnewHasCountedNothing) {
-    trip_alone();
-    tell(EventKind::node_down);
-    acquire_and_ask("d");
-    EXPECT_THAT(found, IsEmpty());
-    now += 10ms;
-    answer("d");
-    acquire_and_turn_away("e");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("no circuit is open")));
-}
+constexpr Story kCutOff[] = {
+    {"AReplicaWhoseCallHasFailedDoesNotAskForTheFullTime", "self=a fail=a refuse ok self=b",
+     "that its replica had let through by itself"},
+    {"AfterTheOpenTimeItMay", "self=a fail=a refuse opened self=b"},
+    {"WhatWasAskedBeforeMayComeAfter", "acquire=b +10ms self=a fail=a question=b"},
+    {"AnAnswerInBetweenMayHaveClosedItsCircuit", "self=a self=b answer=b +10ms fail=a self=c"},
+    {"WhoHasReachedTheOthersGoesByWhatTheySay", "self=a fail=a call called +10ms self=b"},
+};
+using CutOffTold = Told<CutOffTest>;
+TEST_P(CutOffTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, CutOffTold, ::testing::ValuesIn(kCutOff), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

@@ -8,7 +8,27 @@ namespace {
 using namespace testing;
 
 struct DeadLetterCompleteTest : RuleTest {
-    DeadLetterCompleteTest() : RuleTest(rules::dead_letter_complete) {}
+    DeadLetterCompleteTest() : RuleTest(rules::dead_letter_complete) {
+        define({
+            {"letter", [this](auto& of) { write_letter(first(of), second(of, "job_failed"), by); }},
+            {"list", [this](auto& id) { list_letter(id); }},
+            {"drop",
+             [this](auto& how) {
+                 remove_letter(how == "expired"   ? Removal::expired
+                               : how == "evicted" ? Removal::evicted
+                                                  : Removal::deleted);
+             }},
+            {"move", [this](auto& state) { move("J", state); }},
+            {"state", [this](auto& to) { set_field("J", "state", to); }},
+            {"rest", [this](auto&) { rest(); }},
+            {"qrest", [this](auto&) { rest(true); }},
+            {"silent", [this](auto&) { tunables.reconciler_emit_dead_letter = false; }},
+            {"retryable",
+             [this](auto&) {
+                 about_result(EventKind::read_back, When::applied, "J", {.status = cap::JOB_STATUS_FAILED_RETRYABLE});
+             }},
+        });
+    }
 
     void write_letter(const std::string& id = "J", const std::string& code = "job_failed",
                       fakes::NodeId client = kReplica) {
@@ -24,92 +44,50 @@ struct DeadLetterCompleteTest : RuleTest {
     }
 };
 
-TEST_F(DeadLetterCompleteTest, TheIndexListsEveryLetter) {
-    write_letter();
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("dlq:index does not list it")));
-    list_letter();
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DeadLetterCompleteTest, AndNoneThatNeverWas) {
-    list_letter();
-    rest();
-    EXPECT_THAT(found, ElementsAre("J: dlq:index lists it, and it has no dead letter"));
-}
-
-TEST_F(DeadLetterCompleteTest, ALetterMayExpireBeforeItsPlaceInTheIndex) {
-    write_letter();
-    list_letter();
-    remove_letter(Removal::expired);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DeadLetterCompleteTest, OneThatIsDeletedLeavesTheIndexToo) {
-    write_letter();
-    list_letter();
-    remove_letter(Removal::deleted);
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it has no dead letter")));
-}
-
-TEST_F(DeadLetterCompleteTest, AnIndexThatWasEvictedMayListFewer) {
-    write_letter();
-    list_letter();
-    evict("dlq:index");
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DeadLetterCompleteTest, TheFirstCauseStays) {
-    write_letter();
-    write_letter();
-    EXPECT_THAT(found, IsEmpty());
-    write_letter("J", "timeout", Topology::kGateway);
-    EXPECT_THAT(found, IsEmpty()) << "a gateway's dead letters are its own";
-    write_letter("J", "late");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and is overwritten with {\"reason_code\":\"late\"}")));
-}
-
-TEST_F(DeadLetterCompleteTest, ABadEndNeedsALetterThatSaysWhy) {
-    move("J", "TIMEOUT");
-    EXPECT_EQ(times_exercised(), 1U);
-    rest();
-    EXPECT_THAT(found, ElementsAre("J: it ended TIMEOUT, and it never had a dead letter"));
-    write_letter("J", "");
-    list_letter();
-    rest();
-    EXPECT_THAT(found, ElementsAre("J: it ended TIMEOUT, and its dead letter has no reason code"));
-    tunables.reconciler_emit_dead_letter = false;
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DeadLetterCompleteTest, AnOutputThatIsWithheldHasALetterThatSaysSo) {
-    move("J", "OUTPUT_QUARANTINED");
-    write_letter();
-    list_letter();
-    rest();
-    EXPECT_THAT(found, ElementsAre("J: its output is withheld, and its dead letter says job_failed"));
-    remove_letter(Removal::deleted);
-    write_letter("J", "output_quarantined_async");
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DeadLetterCompleteTest, AFailureThatMayBeRetriedNeedsNoneHoweverItsResultWasRead) {
-    about_result(EventKind::read_back, When::applied, "J", {.status = cap::JOB_STATUS_FAILED_RETRYABLE});
-    set_field("J", "state", "FAILED");
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kLetters[] = {
+    {"TheIndexListsEveryLetter", "letter=J rest", "dlq:index does not list it"},
+    {"AndIsRight", "letter=J list=J rest"},
+    {"AndNoneThatNeverWas", "list=J rest", "J: dlq:index lists it, and it has no dead letter"},
+    {"ALetterMayExpireBeforeItsPlaceInTheIndex", "letter=J list=J drop=expired rest"},
+    {"OneThatIsDeletedLeavesTheIndexToo", "letter=J list=J drop=deleted rest", "it has no dead letter"},
+    {"AnIndexThatWasEvictedMayListFewer", "letter=J list=J evict=dlq:index rest"},
+    // A gateway's dead letters are its own.
+    {"TheFirstCauseStays", "letter=J letter=J ok letter=J:timeout@gateway ok letter=J:late",
+     "and is overwritten with {\"reason_code\":\"late\"}"},
+    {"ABadEndNeedsALetter", "move=TIMEOUT times=1 rest", "J: it ended TIMEOUT, and it never had a dead letter"},
+    {"ThatSaysWhy", "move=TIMEOUT letter=J: list=J rest",
+     "J: it ended TIMEOUT, and its dead letter has no reason code"},
+    {"WhereSchedulersWriteThem", "silent move=TIMEOUT rest"},
+    {"AnOutputThatIsWithheldHasALetterThatSaysSo", "move=OUTPUT_QUARANTINED letter=J list=J rest",
+     "J: its output is withheld, and its dead letter says job_failed"},
+    {"AlsoOneThatAScanHasWithheld", "move=OUTPUT_QUARANTINED letter=J:output_quarantined_async list=J rest"},
+    {"AFailureThatMayBeRetriedNeedsNoneHoweverItsResultWasRead", "retryable state=FAILED rest"},
+};
+using LettersTold = Told<DeadLetterCompleteTest>;
+TEST_P(LettersTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, LettersTold, ::testing::ValuesIn(kLetters), title_of);
 
 struct SpentMessageTest : DeadLetterCompleteTest {
     SpentMessageTest() {
         tunables.bus_max_deliver = 8;
         model().follow_deliveries(spec::first_followed(8), 8);
+        define({
+            {"deliver", [this](auto& number) { tell(EventKind::deliver, When::applied, std::stoi(number)); }},
+            {"receive", [this](auto& number) { tell(EventKind::deliver, When::applied, std::stoi(number), &some); }},
+            {"exhaust", [this](auto&) { exhaust(); }},
+            {"term", [this](auto&) { tell(EventKind::term, When::applied); }},
+            {"ack", [this](auto&) { tell(EventKind::ack, When::before); }},
+            {"nak", [this](auto&) { tell(EventKind::nak, When::before); }},
+            {"publish", [this](auto& id) { publish(id); }},
+            {"saga", [this](auto&) { publish("", "saga_entry_expired", "saga-expired-1"); }},
+            {"warn", [this](auto&) { publish("J", "quarantine_failed"); }},
+            {"sum", [this](auto&) { publish_sum(); }},
+            {"poison", [this](auto&) { write_letter("poison:CORDUM_SYS:7", "poison_message"); }},
+            {"unpoison",
+             [this](auto&) { keys.restore([this] { keys.remove(*keys.find("dlq:entry:poison:CORDUM_SYS:7")); }); }},
+            {"undecodable", [this](auto& number) { write_undecodable("poison:CORDUM_SYS:" + number); }},
+            {"keep", [this](auto& count) { tunables.dlq_undecodable_max_size = std::stoi(count); }},
+        });
     }
 
     void tell(EventKind kind, When when, std::int64_t number = 0, const cap::BusPacket* packet = nullptr) {
@@ -133,68 +111,49 @@ struct SpentMessageTest : DeadLetterCompleteTest {
         write_letter(id, "poison_message");
         list_letter(id, "lockstep:undecodable:index");
     }
-    void quiet_rest() { rest(true); }
+
+    cap::BusPacket some;
 };
 
-TEST_F(SpentMessageTest, AMessageThatTheServerDeliversNoMoreNeedsALetter) {
-    tell(EventKind::deliver, When::applied, 8);
-    EXPECT_TRUE(model().waits()) << "it may still get one";
-    exhaust();
-    EXPECT_FALSE(model().waits());
-    EXPECT_EQ(times_exercised(), 1U);
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("poison:CORDUM_SYS:7 has no dead letter")));
-}
-
-TEST_F(SpentMessageTest, NoneIsOwedWhereTheLastDeliveriesReachedNoReplica) {
-    tell(EventKind::deliver, When::applied, 2);
-    exhaust();
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, AMessageThatIsTerminatedNeedsOne) {
-    tell(EventKind::term, When::applied);
-    EXPECT_EQ(times_exercised(), 1U);
-    rest();
-    EXPECT_THAT(found, ElementsAre(": its message was terminated, and poison:CORDUM_SYS:7 has no dead letter"));
-}
-
-TEST_F(SpentMessageTest, AReplicaMayGoByALetterThatRedisHasForgottenSince) {
-    write_letter("poison:CORDUM_SYS:7", "poison_message");
-    keys.restore([this] { keys.remove(*keys.find("dlq:entry:poison:CORDUM_SYS:7")); });
-    tell(EventKind::term, When::applied);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, OneThatWasOnlyPublishedIsALetter) {
-    tell(EventKind::deliver, When::applied, 8);
-    publish("poison:CORDUM_SYS:7");
-    tell(EventKind::term, When::applied);
-    EXPECT_FALSE(model().waits());
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, WhatNatsHasLostIsNotWaitedFor) {
-    tell(EventKind::deliver, When::applied, 8);
-    fault("nats.power_cut");
-    EXPECT_FALSE(model().waits());
-    exhaust();
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, ALetterThatRedisHasLostIsNotPublished) {
-    write_letter();
-    list_letter();
-    remove_letter(Removal::evicted);
-    quiet_rest();
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kSpentMessages[] = {
+    {"AMessageThatTheServerDeliversNoMoreNeedsALetter", "deliver=8 waits exhaust idle times=1 rest",
+     "poison:CORDUM_SYS:7 has no dead letter"},
+    {"NoneIsOwedWhereTheLastDeliveriesReachedNoReplica", "deliver=2 exhaust rest"},
+    {"AMessageThatIsTerminatedNeedsOne", "term times=1 rest",
+     ": its message was terminated, and poison:CORDUM_SYS:7 has no dead letter"},
+    {"AReplicaMayGoByALetterThatRedisHasForgottenSince", "poison unpoison term rest"},
+    {"OneThatWasOnlyPublishedIsALetter", "deliver=8 publish=poison:CORDUM_SYS:7 term idle rest"},
+    {"WhatNatsHasLostIsNotWaitedFor", "deliver=8 fault=nats.power_cut idle exhaust rest"},
+    {"ALetterThatRedisHasLostIsNotPublished", "letter=J list=J drop=evicted qrest"},
+    {"OneThatIsWrittenAgainIsPublishedAgain", "letter=J list=J drop=evicted letter=J qrest", "has not been published"},
+    {"ALetterAboutNoJobIsPublished", "letter=saga-expired-1 list=saga-expired-1 qrest", "has not been published"},
+    {"UnderTheTraceOfItsPacket", "letter=saga-expired-1 list=saga-expired-1 saga qrest"},
+    {"AWarningThatAnOutputIsStillReadableIsNotTheLetterOfItsJob", "letter=J list=J warn qrest",
+     "has not been published"},
+    {"OneWhoseAcknowledgementWasLostIsSettled", "receive=3 idle ack exhaust rest ok receive=8 waits ack exhaust rest"},
+    {"OneThatWasOnlyRequeuedIsNot", "deliver=8 nak exhaust rest", "not delivered any more"},
+    {"LettersOfBytesThatAreNoPacketArePublishedInSums", "undecodable=7 undecodable=8 sum waits qrest",
+     "2 messages were dead-lettered"},
+    {"OfAllOfThem", "undecodable=7 undecodable=8 sum sum idle qrest"},
+    {"AndOfNoMoreThanThereWere", "undecodable=7 +1h sum qrest ok +1h sum qrest",
+     "1 messages were dead-lettered because they are no packets, and 2 were"},
+    {"ExceptAfterADisturbance", "undecodable=7 +1h sum fault=redis.errors sum ok qrest"},
+    {"AfterALossItIsNotKnownHowManyThereWere", "undecodable=7 failover +1h sum qrest"},
+    {"AndOnceAMinuteAtMost", "+590s sum +1min sum ok +30s sum", "a second time within"},
+    {"AndKeepToALimitOfTheirOwn", "keep=1 undecodable=7 rest ok undecodable=8 rest", "lists more than 1 dead letters"},
+};
+using SpentMessagesTold = Told<SpentMessageTest>;
+TEST_P(SpentMessagesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SpentMessagesTold, ::testing::ValuesIn(kSpentMessages), title_of);
 
 struct LetterOfALostTimeTest : DeadLetterCompleteTest {
+    LetterOfALostTimeTest() {
+        define({
+            {"end", [this](auto&) { end(); }},
+            {"forget", [this](auto&) { keys.restore([this] { keys.remove(*keys.find("dlq:entry:J")); }); }},
+            {"begin_again", [this](auto&) { keys.restore([this] { keys.remove(*keys.find("job:meta:J")); }); }},
+        });
+    }
     void end() {
         set_field("J", "state", "TIMEOUT");
         write_letter("J", "timeout");
@@ -202,13 +161,15 @@ struct LetterOfALostTimeTest : DeadLetterCompleteTest {
     }
 };
 
-TEST_F(LetterOfALostTimeTest, OneThatWasRemovedBeforeTheLossWasWritten) {
-    end();
-    remove_letter(Removal::evicted);
-    keys.restore([] {});
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kLostTimes[] = {
+    {"OneThatWasRemovedBeforeTheLossWasWritten", "end drop=evicted failover rest"},
+    {"OneThatRedisForgetsWhileItsEndStandsIsMissed", "end forget rest", "it never had a dead letter"},
+    {"AnEndThatIsTakenBackTakesItsLetterAlong", "end drop=evicted begin_again state=TIMEOUT rest",
+     "it never had a dead letter"},
+};
+using LostTimesTold = Told<LetterOfALostTimeTest>;
+TEST_P(LostTimesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, LostTimesTold, ::testing::ValuesIn(kLostTimes), title_of);
 
 TEST_F(LetterOfALostTimeTest, OneOfTwoPrimariesMayHaveItStill) {
     end();
@@ -220,137 +181,17 @@ TEST_F(LetterOfALostTimeTest, OneOfTwoPrimariesMayHaveItStill) {
     EXPECT_THAT(found, IsEmpty());
 }
 
-TEST_F(LetterOfALostTimeTest, OneThatRedisForgetsWhileItsEndStandsIsMissed) {
-    end();
-    keys.restore([this] { keys.remove(*keys.find("dlq:entry:J")); });
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it never had a dead letter")));
-}
-
-TEST_F(LetterOfALostTimeTest, AnEndThatIsTakenBackTakesItsLetterAlong) {
-    end();
-    remove_letter(Removal::evicted);
-    keys.restore([this] { keys.remove(*keys.find("job:meta:J")); });
-    set_field("J", "state", "TIMEOUT");
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it never had a dead letter")));
-}
-
-TEST_F(SpentMessageTest, OneThatIsWrittenAgainIsPublishedAgain) {
-    write_letter();
-    list_letter();
-    remove_letter(Removal::evicted);
-    write_letter();
-    quiet_rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has not been published")));
-}
-
-TEST_F(SpentMessageTest, ALetterAboutNoJobIsPublishedUnderTheTraceOfItsPacket) {
-    write_letter("saga-expired-1");
-    list_letter("saga-expired-1");
-    quiet_rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has not been published")));
-    publish("", "saga_entry_expired", "saga-expired-1");
-    quiet_rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, AWarningThatAnOutputIsStillReadableIsNotTheLetterOfItsJob) {
-    write_letter();
-    list_letter();
-    publish("J", "quarantine_failed");
-    quiet_rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has not been published")));
-}
-
-TEST_F(SpentMessageTest, OneWhoseAcknowledgementWasLostIsSettled) {
-    cap::BusPacket packet;
-    for (const int number : {3, 8}) {
-        tell(EventKind::deliver, When::applied, number, &packet);
-        EXPECT_EQ(model().waits(), number == 8);
-        tell(EventKind::ack, When::before);
-        exhaust();
-        rest();
-        EXPECT_THAT(found, IsEmpty());
-    }
-}
-
-TEST_F(SpentMessageTest, OneThatWasOnlyRequeuedIsNot) {
-    tell(EventKind::deliver, When::applied, 8);
-    tell(EventKind::nak, When::before);
-    exhaust();
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("not delivered any more")));
-}
-
-TEST_F(SpentMessageTest, LettersOfBytesThatAreNoPacketArePublishedInSums) {
-    write_undecodable("poison:CORDUM_SYS:7");
-    write_undecodable("poison:CORDUM_SYS:8");
-    publish_sum();
-    EXPECT_TRUE(model().waits());
-    quiet_rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("2 messages were dead-lettered")));
-    publish_sum();
-    EXPECT_FALSE(model().waits());
-    quiet_rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, AndNoMoreThanThereWere) {
-    write_undecodable("poison:CORDUM_SYS:7");
-    now += std::chrono::hours{1};
-    publish_sum();
-    quiet_rest();
-    EXPECT_THAT(found, IsEmpty());
-    now += std::chrono::hours{1};
-    publish_sum();
-    quiet_rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("1 messages were dead-lettered because they are no packets, and 2 were")));
-}
-
-TEST_F(SpentMessageTest, ExceptAfterADisturbance) {
-    write_undecodable("poison:CORDUM_SYS:7");
-    now += std::chrono::hours{1};
-    publish_sum();
-    fault("redis.errors");
-    publish_sum();
-    EXPECT_THAT(found, IsEmpty());
-    quiet_rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, AfterALossItIsNotKnownHowManyThereWere) {
-    write_undecodable("poison:CORDUM_SYS:7");
-    keys.restore([] {});
-    now += std::chrono::hours{1};
-    publish_sum();
-    quiet_rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentMessageTest, AndOnceAMinuteAtMost) {
-    using namespace std::chrono_literals;
-    now = Time{10min};
-    publish_sum();
-    now = Time{11min};
-    publish_sum();
-    EXPECT_THAT(found, IsEmpty());
-    now = Time{11min + 30s};
-    publish_sum();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a second time within")));
-}
-
-TEST_F(SpentMessageTest, AndKeepToALimitOfTheirOwn) {
-    tunables.dlq_undecodable_max_size = 1;
-    write_undecodable("poison:CORDUM_SYS:7");
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    write_undecodable("poison:CORDUM_SYS:8");
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("lists more than 1 dead letters")));
-}
-
 struct EndedByOthersTest : SpentMessageTest {
+    EndedByOthersTest() {
+        define({
+            {"end", [this](auto& state) { end(state.c_str()); }},
+            {"own", [this](auto& state) { set_field("J", "tenant", "t"), set_field("J", "state", state); }},
+            {"handle", [this](auto& tenant) { handle(tenant.empty() ? "t" : tenant.c_str()); }},
+            {"number", [this](auto& of) { number = std::stoi(of); }},
+            {"sequence", [this](auto& of) { sequence = std::stoull(of); }},
+            {"retry", [this](auto&) { set_field("J", "ls_retryable", "1"); }},
+        });
+    }
     void end(const char* state) {
         set_field("J", "tenant", "t", Topology::kGateway);
         set_field("J", "state", state, Topology::kGateway);
@@ -371,68 +212,35 @@ struct EndedByOthersTest : SpentMessageTest {
     std::int64_t number = 1;     // of its delivery
 };
 
-TEST_F(EndedByOthersTest, TheSchedulerThatItsSubmissionComesToWritesItsLetter) {
-    end("DENIED");
-    rest();
-    EXPECT_THAT(found, IsEmpty()) << "it has not come to any";
-    handle("another");
-    rest();
-    EXPECT_THAT(found, IsEmpty()) << "what names another tenant is dropped";
-    handle();
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was DENIED without a dead letter")));
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(EndedByOthersTest, AndAnewWhereRedisHasLostIt) {
-    set_field("J", "tenant", "t");
-    set_field("J", "state", "FAILED");
-    write_letter();
-    list_letter();
-    remove_letter(Removal::evicted);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    handle();
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was FAILED without a dead letter")));
-}
-
-// NATS counts its deliveries anew, and its processed mark says so.
-TEST_F(EndedByOthersTest, WhatWasDeliveredBeforeAPowerCutMayHaveBeenHandled) {
-    handle();
-    fault("nats.power_cut");
-    end("DENIED");
-    handle();
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// Its processed mark says so.
-TEST_F(EndedByOthersTest, TheFirstDeliveryMayComeAfterTheSubmissionHasBeenHandled) {
-    number = 2;
-    handle();
-    end("DENIED");
-    number = sequence = 1;
-    handle();
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    handle();
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was DENIED without a dead letter"))) << "this is another submission";
-}
-
-TEST_F(EndedByOthersTest, AFailureThatMayBeRetriedHasNone) {
-    set_field("J", "ls_retryable", "1");
-    end("FAILED");
-    handle();
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    write_letter("J", "redelivery_dlq_retry");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("may be retried")));
-}
+constexpr Story kEndedByOthers[] = {
+    // It has come to none; what names another tenant is dropped.
+    {"TheSchedulerThatItsSubmissionComesToWritesItsLetter",
+     "end=DENIED rest ok handle=another rest ok handle rest times=1", "it was DENIED without a dead letter"},
+    {"AndAnewWhereRedisHasLostIt", "own=FAILED letter=J list=J drop=evicted rest ok handle rest",
+     "it was FAILED without a dead letter"},
+    // NATS counts its deliveries anew, and its processed mark says so.
+    {"WhatWasDeliveredBeforeAPowerCutMayHaveBeenHandled", "handle fault=nats.power_cut end=DENIED handle rest"},
+    // Its processed mark says so; the last one is another submission.
+    {"TheFirstDeliveryMayComeAfterTheSubmissionHasBeenHandled",
+     "number=2 handle end=DENIED number=1 sequence=1 handle rest ok handle rest",
+     "it was DENIED without a dead letter"},
+    {"AFailureThatMayBeRetriedHasNone", "retry end=FAILED handle rest ok letter=J:redelivery_dlq_retry",
+     "may be retried"},
+};
+using EndedByOthersTold = Told<EndedByOthersTest>;
+TEST_P(EndedByOthersTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, EndedByOthersTold, ::testing::ValuesIn(kEndedByOthers), title_of);
 
 struct SpentDeliveryTest : SpentMessageTest {
-    SpentDeliveryTest() { now = Time{std::chrono::hours{1}}; }
+    SpentDeliveryTest() {
+        now = Time{std::chrono::hours{1}};
+        define({
+            {"deliver", [this](auto& number) { deliver(std::stoi(number)); }},
+            {"nak", [this](auto& delay) { scheduler(EventKind::nak, When::before, duration_of(delay).count()); }},
+            {"ack", [this](auto&) { scheduler(EventKind::ack, When::before); }},
+            {"term", [this](auto&) { scheduler(EventKind::term, When::before); }},
+        });
+    }
     /// Of eight deliveries the fifth is the first at which a message is given up.
     void scheduler(EventKind kind, When when, std::int64_t number = 0) {
         const cap::BusPacket packet;
@@ -441,57 +249,21 @@ struct SpentDeliveryTest : SpentMessageTest {
     void deliver(std::int64_t number) { scheduler(EventKind::deliver, When::applied, number); }
 };
 
-TEST_F(SpentDeliveryTest, NoReplicaHandlesAMessageOfWhichFewDeliveriesAreLeft) {
-    deliver(4);
-    scheduler(EventKind::nak, When::before, 5'000'000'000);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 0U);
-    deliver(5);
-    scheduler(EventKind::ack, When::before);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is acknowledged at delivery 5 of 8: by then it is to be given up")));
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(SpentDeliveryTest, NorRequeuesItUnlessItCannotBeGivenUp) {
-    deliver(5);
-    fault("redis.errors");
-    scheduler(EventKind::nak, When::before, 5'000'000'000);
-    EXPECT_THAT(found, IsEmpty());
-    now = Time{std::chrono::minutes{30}};
-    fault("redis.errors", "end");
-    now = Time{std::chrono::hours{1}};
-    deliver(6);
-    scheduler(EventKind::nak, When::before, 5'000'000'000);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is requeued at delivery 6 of 8")));
-}
-
-TEST_F(SpentDeliveryTest, OneThatAnEarlierDeliveryOfItMayHaveMeantIsNotJudged) {
-    deliver(4);
-    deliver(5);
-    scheduler(EventKind::ack, When::before);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentDeliveryTest, TheLetterIsThereBeforeTheEnd) {
-    deliver(5);
-    scheduler(EventKind::term, When::before);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("poison:CORDUM_SYS:7 has no dead letter yet")));
-    found.clear();
-    write_letter("poison:CORDUM_SYS:7");
-    scheduler(EventKind::term, When::before);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SpentDeliveryTest, OnlyAReplicaThatStopsWithTheLastDeliveryPublishesItAlone) {
-    publish("poison:CORDUM_SYS:7");
-    deliver(8);
-    observe(EventKind::fault, {}, {.name = "stop", .from = "begin"});
-    scheduler(EventKind::term, When::before);
-    EXPECT_THAT(found, IsEmpty());
-    befall(EventKind::node_up, kReplica);
-    scheduler(EventKind::term, When::before);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has no dead letter yet")));
-}
+constexpr Story kSpentDeliveries[] = {
+    {"NoReplicaHandlesAMessageOfWhichFewDeliveriesAreLeft", "deliver=4 nak=5s ok times=0 deliver=5 ack times=1",
+     "is acknowledged at delivery 5 of 8: by then it is to be given up"},
+    {"NorRequeuesItUnlessItCannotBeGivenUp",
+     "deliver=5 fault=redis.errors nak=5s ok +-30min heal=redis.errors +30min deliver=6 nak=5s",
+     "is requeued at delivery 6 of 8"},
+    {"OneThatAnEarlierDeliveryOfItMayHaveMeantIsNotJudged", "deliver=4 deliver=5 ack"},
+    {"TheLetterIsThereBeforeTheEnd", "deliver=5 term", "poison:CORDUM_SYS:7 has no dead letter yet"},
+    {"AndThenItMayEnd", "deliver=5 poison term"},
+    {"OnlyAReplicaThatStopsWithTheLastDeliveryPublishesItAlone",
+     "publish=poison:CORDUM_SYS:7 deliver=8 fault=stop term ok up term", "has no dead letter yet"},
+};
+using SpentDeliveriesTold = Told<SpentDeliveryTest>;
+TEST_P(SpentDeliveriesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SpentDeliveriesTold, ::testing::ValuesIn(kSpentDeliveries), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

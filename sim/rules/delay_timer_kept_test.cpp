@@ -11,14 +11,30 @@ using namespace testing;
 constexpr NodeId kEngine{5};
 
 struct DelayTimerKeptTest : RuleTest {
-    DelayTimerKeptTest() : RuleTest(rules::delay_timer_kept) {}
+    DelayTimerKeptTest() : RuleTest(rules::delay_timer_kept) {
+        define({
+            {"at", [this](auto& time) { at(duration_of(time)); }},
+            {"to", [this](auto& time) { now = Time(duration_of(time)); }},
+            {"begin", [this](auto&) { begin(); }},
+            {"go", [this](auto& time) { go_on(duration_of(time)); }},
+            {"step", [this](auto& json) { write(json); }},
+            {"again", [this](auto&) { write(kWaits, Topology::kGateway); }},
+            {"timer",
+             [this](auto& second) {
+                 by_command(kEngine, {"ZADD"},
+                            [&] { keys.zset_set(RuleTest::at<SortedSet>(kTimers), "f:r", std::stod(second)); });
+             }},
+            {"over", [this](auto&) { completed(); }},
+            {"short_delays", [this](auto&) { tunables.wf_scan_interval = 20s, tunables.delay_persist_min = 60s; }},
+        });
+    }
 
     void at(Duration time) {
         now = Time(time);
         befall(EventKind::heartbeat, kEngine);
     }
     void run(const std::string& document, NodeId by = kEngine) { set_text("wf:run:r", document, by); }
-    void define(const std::string& definition) { set_text("wf:def:f", definition, Topology::kGateway); }
+    void define_steps(const std::string& definition) { set_text("wf:def:f", definition, Topology::kGateway); }
     void write(std::string_view step, NodeId by = kEngine) {
         run(fmt::format(R"({{"id":"r","workflow_id":"f","status":"running","steps":{{"d":{}}}}})", step), by);
     }
@@ -31,24 +47,34 @@ struct DelayTimerKeptTest : RuleTest {
         at(time);
         write(R"({"status":"succeeded","attempts":1})");
     }
-    void fault(std::string_view name, std::string_view from, Duration time) {
-        now = Time(time);
-        RuleTest::fault(name, from);
-    }
     void completed() {
         keys.list_insert(RuleTest::at<List>("wf:run:timeline:r"), 0,
                          R"({"type":"step_delay_completed","step_id":"d"})");
     }
+    static constexpr const char* kTimers = "cordum:wf:delay:timers";
     static constexpr const char* kWaits =
         R"({"status":"running","attempts":1,"next_attempt_at":"1970-01-01T00:01:00Z"})";
 };
 
-TEST_F(DelayTimerKeptTest, ADelayEndsWhenItsTimeHasComeByTheClockOfRedis) {
-    begin();
-    go_on(60s);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
+constexpr Story kDelays[] = {
+    {"ADelayEndsWhenItsTimeHasComeByTheClockOfRedis", "begin go=60s times=1"},
+    {"NotAMillisecondBefore", "begin go=59999ms", "the step d of the run r goes on 1 ms before its time"},
+    {"NorATryAfterAFailureBeforeItsPauseIsOver",
+     "at=10s step={\"status\":\"pending\",\"attempts\":1,\"next_attempt_at\":\"1970-01-01T00:00:12Z\"} at=11s "
+     "step={\"status\":\"running\",\"attempts\":2}",
+     "goes on 1000 ms before its time"},
+    {"AStepThatIsCancelledMeanwhileIsNotEarly", "begin at=20s step={\"status\":\"cancelled\",\"attempts\":1} times=0"},
+    {"ItIsLateWhenThePollerHasHadItsTime", "begin go=85s", "goes on 25000 ms after its time"},
+    {"AShortOneWhenTheReconcilerHas", "short_delays begin go=110s ok begin go=150s", "goes on 90000 ms after its time"},
+    {"AfterADisturbanceItHasItsTimeOnceMore", "begin to=59s fault=crash to=100s heal=crash go=110s"},
+    {"WhatAPollerHasPutOffIsCountedFromThen", "begin at=62s timer=122 go=130s"},
+    {"WhatAGatewayWritesBackIsCountedFromThen", "begin go=60s over at=500s again go=505s over ok over",
+     "is over for the second time"},
+    {"ItIsOverOnce", "begin over ok over", "the delay d of the run r is over for the second time"},
+};
+using DelaysTold = Told<DelayTimerKeptTest>;
+TEST_P(DelaysTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, DelaysTold, ::testing::ValuesIn(kDelays), title_of);
 
 TEST_F(DelayTimerKeptTest, TheTimerOfARunIsThatOfTheEarliest) {
     at(10s);
@@ -66,7 +92,7 @@ TEST_F(DelayTimerKeptTest, TheTimerOfARunIsThatOfTheEarliest) {
 }
 
 TEST_F(DelayTimerKeptTest, ARunEndsWhenItsTimeIsOverAndNotBefore) {
-    define(R"({"id":"f","timeout_sec":60,"steps":{}})");
+    define_steps(R"({"id":"f","timeout_sec":60,"steps":{}})");
     const auto write_run = [this](Duration time, const char* status, const char* more) {
         at(time);
         run(fmt::format(R"({{"id":"r","workflow_id":"f","status":"{}","started_at":"1970-01-01T00:00:10Z"{}}})", status,
@@ -94,66 +120,10 @@ TEST_F(DelayTimerKeptTest, ARunEndsWhenItsTimeIsOverAndNotBefore) {
     write_run(100s, "running", R"(,"steps":{})");
     EXPECT_THAT(found, ElementsAre(HasSubstr("the run r goes on 30000 ms after its time")));
     found.clear();
-    define(R"({"id":"f","steps":{}})");
+    define_steps(R"({"id":"f","steps":{}})");
     write_run(10s, "running", "");
     write_run(70s, "timed_out", over);
     EXPECT_THAT(found, ElementsAre(HasSubstr("ends by a time limit, and has none")));
-}
-
-TEST_F(DelayTimerKeptTest, NotAMillisecondBefore) {
-    begin();
-    go_on(59999ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the step d of the run r goes on 1 ms before its time")));
-}
-
-TEST_F(DelayTimerKeptTest, NorATryAfterAFailureBeforeItsPauseIsOver) {
-    at(10s);
-    write(R"({"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:12Z"})");
-    at(11s);
-    write(R"({"status":"running","attempts":2})");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("goes on 1000 ms before its time")));
-}
-
-TEST_F(DelayTimerKeptTest, AStepThatIsCancelledMeanwhileIsNotEarly) {
-    begin();
-    at(20s);
-    write(R"({"status":"cancelled","attempts":1})");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 0U);
-}
-
-TEST_F(DelayTimerKeptTest, ItIsLateWhenThePollerHasHadItsTime) {
-    begin();
-    go_on(60s + 3 * tunables.delay_poller_interval + 10s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("goes on 25000 ms after its time")));
-}
-
-TEST_F(DelayTimerKeptTest, AShortOneWhenTheReconcilerHas) {
-    tunables.wf_scan_interval = 20s;
-    tunables.delay_persist_min = 60s;
-    begin();
-    go_on(60s + 50s);
-    EXPECT_THAT(found, IsEmpty());
-    begin();
-    go_on(60s + 90s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("goes on 90000 ms after its time")));
-}
-
-TEST_F(DelayTimerKeptTest, AfterADisturbanceItHasItsTimeOnceMore) {
-    begin();
-    fault("crash", "begin", 59s);
-    fault("crash", "end", 100s);
-    go_on(110s);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DelayTimerKeptTest, WhatAPollerHasPutOffIsCountedFromThen) {
-    begin();
-    at(62s);
-    by_command(kEngine, {"ZADD"},
-               [this] { keys.zset_set(keys.create<SortedSet>("cordum:wf:delay:timers"), "f:r", 122); });
-    go_on(130s);
-    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(DelayTimerKeptTest, WhoWaitsForAPlaceAmongItsSiblingsIsNotLate) {
@@ -165,7 +135,7 @@ TEST_F(DelayTimerKeptTest, WhoWaitsForAPlaceAmongItsSiblingsIsNotLate) {
     };
     constexpr std::string_view kTried = R"({"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:12Z"})";
     constexpr std::string_view kRunning = R"({"status":"running","attempts":1})";
-    define(R"({"id":"f","steps":{"par":{"type":"parallel","max_parallel":1,"input":{"steps":["p","q"]}},
+    define_steps(R"({"id":"f","steps":{"par":{"type":"parallel","max_parallel":1,"input":{"steps":["p","q"]}},
                           "p":{"type":"worker"},"q":{"type":"worker"}}})");
     at(10s);
     children(kTried, kRunning);
@@ -182,19 +152,6 @@ TEST_F(DelayTimerKeptTest, WhoWaitsForAPlaceAmongItsSiblingsIsNotLate) {
         << "it has had its place for long";
 }
 
-TEST_F(DelayTimerKeptTest, WhatAGatewayWritesBackIsCountedFromThen) {
-    begin();
-    go_on(60s);
-    completed();
-    at(500s);
-    write(kWaits, Topology::kGateway);
-    go_on(505s);
-    completed();
-    EXPECT_THAT(found, IsEmpty());
-    completed();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is over for the second time")));
-}
-
 TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
     const auto waits = [&](std::string_view step) {
         const std::string document = fmt::format(
@@ -202,7 +159,7 @@ TEST_F(DelayTimerKeptTest, ItLastsAsLongAsItsDefinitionSays) {
             step);
         run(document);
     };
-    define(R"({"id":"f","steps":{"d":{"type":"delay","delay_sec":30},
+    define_steps(R"({"id":"f","steps":{"d":{"type":"delay","delay_sec":30},
                           "w":{"type":"worker","retry":{"max_retries":3,"initial_backoff_sec":2,"multiplier":3}}}})");
     at(10s);
     waits(R"("d":{"status":"running","started_at":"1970-01-01T00:00:10Z","next_attempt_at":"1970-01-01T00:00:40Z"},
@@ -223,7 +180,7 @@ TEST_F(DelayTimerKeptTest, WhatComesBackAfterALossHasWaitedAlready) {
             {{"d":{{"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:{}Z"}}}}}})",
             second, due);
     };
-    define(definition);
+    define_steps(definition);
     run(document(10, 13));
     keys.restore([&] { keys.set_string("wf:run:r", document(10, 20), kNever); });
     at(11s);
@@ -252,14 +209,6 @@ TEST_F(DelayTimerKeptTest, ADelayThatALossTookBackIsOverOnceMore) {
     keys.restore([&] { keys.set_string("wf:run:r", stored, kNever); });
     completed();
     EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DelayTimerKeptTest, ItIsOverOnce) {
-    begin();
-    completed();
-    EXPECT_THAT(found, IsEmpty());
-    completed();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the delay d of the run r is over for the second time")));
 }
 
 }  // namespace

@@ -7,7 +7,24 @@ namespace {
 using namespace testing;
 
 struct FailClosedTest : RuleTest {
-    FailClosedTest() : RuleTest(rules::fail_closed) {}
+    FailClosedTest() : RuleTest(rules::fail_closed) {
+        define({
+            {"take", [this](auto&) { take(); }},
+            {"unlock", [this](auto&) { lock(EventKind::lock_released); }},
+            {"again", [this](auto&) { observe(EventKind::lock_acquired, "J", {.flag = true}); }},
+            {"asked", [this](auto&) { call("take", When::before); }},
+            {"told", [this](auto&) { call("take", When::answered); }},
+            {"untold", [this](auto&) { call("take", When::answered, EventOutcome::unknown); }},
+            {"refused", [this](auto&) { call("take", When::answered, EventOutcome::not_applied); }},
+            {"back", [this](auto&) { call("give back", When::applied); }},
+            {"back_told", [this](auto&) { call("give back", When::answered); }},
+            {"back_untold", [this](auto&) { call("give back", When::answered, EventOutcome::unknown); }},
+            {"commit", [this](auto&) { call("commit", When::applied); }},
+            {"commit_told", [this](auto&) { call("commit", When::answered); }},
+            {"commit_untold", [this](auto&) { call("commit", When::answered, EventOutcome::unknown); }},
+            {"publish", [this](auto&) { publish(); }},
+        });
+    }
 
     void call(std::string_view script, When when, EventOutcome outcome = EventOutcome::applied) {
         observe(EventKind::redis, "J",
@@ -21,89 +38,24 @@ struct FailClosedTest : RuleTest {
     void publish() { observe(EventKind::publish, "J", {.subject = "worker.w.jobs"}, When::before); }
 };
 
-TEST_F(FailClosedTest, WhoeverWasGivenTheLockKnowsTheState) {
-    call("take", When::answered, EventOutcome::not_applied);
-    take();
-    call("take", When::answered);
-    publish();
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GE(times_exercised(), 1U);
-}
-
-TEST_F(FailClosedTest, ALockThatIsFoundAgainWithItsDataIsNoRead) {
-    take();
-    call("take", When::answered);
-    observe(EventKind::lock_acquired, "J", {.flag = true});
-    call("commit", When::answered, EventOutcome::unknown);
-    publish();
-    EXPECT_THAT(found, IsEmpty()) << "whoever holds it has read the state";
-}
-
-TEST_F(FailClosedTest, WhoeverHasNotReadTheStateSendsNothing) {
-    call("take", When::answered, EventOutcome::not_applied);
-    publish();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its state could not be read before that")));
-}
-
-TEST_F(FailClosedTest, AnAnswerThatWasNotReadIsNoRead) {
-    take();
-    call("take", When::answered, EventOutcome::unknown);
-    publish();
-    EXPECT_EQ(found.size(), 1U);
-}
-
-// The lock of an earlier try, whose answer came too late, is given back while the next try asks for it.
-TEST_F(FailClosedTest, AnEarlierLockThatCannotBeGivenBackSaysNothingOfThisOne) {
-    call("take", When::answered, EventOutcome::unknown);
-    lock(EventKind::lock_released);
-    call("give back", When::applied);
-    take();
-    call("give back", When::answered, EventOutcome::unknown);
-    call("take", When::answered);
-    publish();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(FailClosedTest, WhatAnotherCallIsAnsweredIsNoRead) {
-    take();
-    call("give back", When::answered);
-    call("take", When::answered, EventOutcome::unknown);
-    publish();
-    EXPECT_EQ(found.size(), 1U);
-}
-
-// Two handlers of a replica ask for the lock of the same job at once.
-TEST_F(FailClosedTest, AFailureOfACallThatWasNotExecutedIsNotTheAnswerToTheOneThatWas) {
-    take();
-    call("take", When::answered, EventOutcome::not_applied);
-    call("take", When::answered);
-    publish();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(FailClosedTest, OfTwoCallsEitherMayBeTheOneThatFailed) {
-    call("take", When::before);
-    take();
-    call("take", When::before);
-    call("take", When::answered, EventOutcome::unknown);
-    call("take", When::answered);
-    publish();
-    EXPECT_THAT(found, IsEmpty());
-    call("take", When::before);
-    take();
-    call("take", When::answered, EventOutcome::unknown);
-    publish();
-    EXPECT_EQ(found.size(), 1U) << "there was no other one";
-}
-
-TEST_F(FailClosedTest, AStepThatIsTakenWithoutTheReadIsNone) {
-    take();
-    call("take", When::answered, EventOutcome::unknown);
-    call("commit", When::applied);
-    call("commit", When::answered);
-    publish();
-    EXPECT_EQ(found.size(), 1U);
-}
+constexpr Story kReads[] = {
+    {"WhoeverWasGivenTheLockKnowsTheState", "refused take told publish"},
+    // Whoever holds it has read the state.
+    {"ALockThatIsFoundAgainWithItsDataIsNoRead", "take told again commit_untold publish"},
+    {"WhoeverHasNotReadTheStateSendsNothing", "refused publish", "its state could not be read before that"},
+    {"AnAnswerThatWasNotReadIsNoRead", "take untold publish", "its state could not be read"},
+    // The lock of an earlier try, whose answer came too late, is given back while the next try asks for it.
+    {"AnEarlierLockThatCannotBeGivenBackSaysNothingOfThisOne", "untold unlock back take back_untold told publish"},
+    {"WhatAnotherCallIsAnsweredIsNoRead", "take back_told untold publish", "its state could not be read"},
+    // Two handlers of a replica ask for the lock of the same job at once.
+    {"AFailureOfACallThatWasNotExecutedIsNotTheAnswerToTheOneThatWas", "take refused told publish"},
+    {"OfTwoCallsEitherMayBeTheOneThatFailed", "asked take asked untold told publish ok asked take untold publish",
+     "its state could not be read"},
+    {"AStepThatIsTakenWithoutTheReadIsNone", "take untold commit commit_told publish", "its state could not be read"},
+};
+using ReadsTold = Told<FailClosedTest>;
+TEST_P(ReadsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ReadsTold, ::testing::ValuesIn(kReads), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

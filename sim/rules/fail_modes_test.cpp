@@ -13,7 +13,24 @@ using ::testing::Each;
 using Fields = std::vector<std::pair<std::string_view, std::string_view>>;
 
 struct FailModesTest : RuleTest {
-    explicit FailModesTest(RuleFactory make = rules::fail_modes) : RuleTest(make) {}
+    explicit FailModesTest(RuleFactory make = rules::fail_modes) : RuleTest(make) {
+        define({
+            {"input", [this](auto& mode) { read(fmt::format(R"("input_fail_mode":"{}")", mode)); }},
+            {"output", [this](auto& mode) { read(fmt::format(R"("output_fail_mode":"{}")", mode)); }},
+            {"configure", [this](auto& mode) { configure(fmt::format(R"("input_fail_mode":"{}")", mode)); }},
+            {"reading", [this](auto&) { read_settings(); }},
+            {"acquire", [this](auto& job) { acquire(job, by); }},
+            {"delay", [this](auto& job) { delay(job); }},
+            {"pass", [this](auto& job) { let_through(job); }},
+            {"bypass", [this](auto& why) { send("a", why == "told" ? "safety kernel unavailable" : ""); }},
+            {"gate", [this](auto&) { set_field("a", "topic", "job.cordum.approval-gate", by); }},
+            {"running", [this](auto& job) { set_field(job, "state", "RUNNING", Topology::kOperator), acquire(job); }},
+            {"ask", [this](auto& of) { ask(first(of), second(of).c_str(), by); }},
+            {"end", [this](auto& job) { end_scan(job); }},
+            {"allowed", [this](auto&) { end_scan("a", R"({"decision":"ALLOW"})"); }},
+            {"withhold", [this](auto& job) { withhold(job); }},
+        });
+    }
 
     void acknowledge(std::uint64_t sequence) {
         for (const EventKind kind : {EventKind::deliver, EventKind::ack})
@@ -76,37 +93,37 @@ struct FailModesTest : RuleTest {
     void withhold(const std::string& job) { write(job, {{"state", "OUTPUT_QUARANTINED"}}); }
 };
 
-TEST_F(FailModesTest, ClosedWithholdsTheInput) {
-    acquire("a");
-    delay("a");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GT(times_exercised(), 0u);
-    let_through("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is closed, and the job goes on")));
-}
-
-TEST_F(FailModesTest, OpenLetsPassAndSaysWhy) {
-    read(R"("input_fail_mode":"open")");
-    acquire("a");
-    let_through("a");
-    send("a", "safety kernel unavailable");
-    EXPECT_THAT(found, IsEmpty());
-    send("a", "");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("do not say why")));
-}
-
-TEST_F(FailModesTest, ClosedBypassesNothing) {
-    acquire("a");
-    send("a", "safety kernel unavailable");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("policy was bypassed, and the mode is closed")));
-}
-
-TEST_F(FailModesTest, OpenDelaysNothing) {
-    read(R"("input_fail_mode":"open")");
-    acquire("a");
-    delay("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is open, and the job is delayed")));
-}
+constexpr Story kFailModes[] = {
+    {"ClosedWithholdsTheInput", "acquire=a delay=a ok pass=a", "the mode is closed, and the job goes on"},
+    {"OpenLetsPassAndSaysWhy", "input=open acquire=a pass=a bypass=told ok bypass=untold", "do not say why"},
+    {"ClosedBypassesNothing", "acquire=a bypass=told", "policy was bypassed, and the mode is closed"},
+    {"OpenDelaysNothing", "input=open acquire=a delay=a", "the mode is open, and the job is delayed"},
+    // A start reads, makes its files known, and reads again; where that finds nothing it begins anew.
+    {"AReplicaThatHasComeUpGoesByNothingThatItHasReadOnce",
+     "down configure=open reading acquire=a delay=a ok down reading reading acquire=a delay=a",
+     "the mode is open, and the job is delayed"},
+    {"WhatNoReplicaHasReadIsNotInForce", "configure=open acquire=a pass=a", "the mode is closed"},
+    {"WhatIsReadInTheMiddleMayOrMayNotCount", "acquire=a input=open delay=a pass=a"},
+    // It has read nothing since it came up.
+    {"WhatWasOnItsWayGoesByWhatItsReplicaHadReadBeforeItWentDown",
+     "input=open acquire=a down pass=a ok +1s acquire=a pass=a", "the mode is closed"},
+    {"AGateIsNeverLetThrough", "input=open gate acquire=a delay=a ok pass=a", "it is a gate"},
+    {"WhoeverHasNamedIt", "input=open gate@gateway acquire=a delay=a ok pass=a", "it is a gate"},
+    {"AnOutputPassesUnseenWithTheModeOpen", "ask=a end=a ok withhold=a", "its output is withheld"},
+    {"AnOutputIsWithheldUnseenWithTheModeClosed", "output=closed ask=a withhold=a ok end=a", "and it can be read"},
+    {"AWordThatIsNoModeLeavesTheOneBefore", "output=closed output=ajar ask=a end=a", "and it can be read"},
+    {"AnOutputAboutWhichPolicyCannotBeAskedIsWithheldByTheModeThatItsHandlerHasRead",
+     "output=closed running=a output=open withhold=a ok running=b withhold=b", "the mode is open"},
+    // A call that outlives its replica goes by what that has heard.
+    {"AWordAgainstAnOutputNeedsNoMode", "ask=a:QUARANTINE withhold=a ask=b:QUARANTINE down withhold=b"},
+    {"AReplicaThatStartsAnewHasHeardNothing",
+     "ask=j:QUARANTINE down acquire=j withhold=j ask=k:QUARANTINE down ask=k withhold=k",
+     "j: its output is withheld, policy has not said|k: its output is withheld, policy has not said"},
+    {"AScanWithAVerdictNeedsNoMode", "output=closed ask=a:ALLOW allowed"},
+};
+using FailModesTold = Told<FailModesTest>;
+TEST_P(FailModesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, FailModesTold, ::testing::ValuesIn(kFailModes), title_of);
 
 // D-32
 TEST_F(FailModesTest, AJobThatPolicyTakesTooLongForAloneIsDelayedWhereTheModeIsOpen) {
@@ -134,19 +151,6 @@ TEST_F(FailModesTest, AJobThatPolicyTakesTooLongForAloneIsDelayedWhereTheModeIsO
     EXPECT_THAT(found, ElementsAre(HasSubstr("slow-10: policy has given no answer"))) << "it was slow the last time";
 }
 
-// A start reads, makes its files known, and reads again; where that finds nothing it begins anew.
-TEST_F(FailModesTest, AReplicaThatHasComeUpGoesByNothingThatItHasReadOnce) {
-    for (const int reads : {1, 2}) {
-        found.clear();
-        befall(EventKind::node_down, kReplica);
-        configure(R"("input_fail_mode":"open")");
-        for (int i = 0; i < reads; ++i) read_settings();
-        acquire("a");
-        delay("a");
-        EXPECT_EQ(found.size(), reads == 2 ? 1U : 0U);
-    }
-}
-
 TEST_F(FailModesTest, ACommandThatReleasesTheJobGoesByWhatItsReplicaHadReadBefore) {
     read(R"("input_fail_mode":"open")");
     acquire("a");
@@ -156,33 +160,6 @@ TEST_F(FailModesTest, ACommandThatReleasesTheJobGoesByWhatItsReplicaHadReadBefor
         set_field("a", "ls_next_attempt_at", "1");
     });
     EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is open, and the job is delayed")));
-}
-
-TEST_F(FailModesTest, WhatNoReplicaHasReadIsNotInForce) {
-    configure(R"("input_fail_mode":"open")");
-    acquire("a");
-    let_through("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is closed")));
-}
-
-TEST_F(FailModesTest, WhatIsReadInTheMiddleMayOrMayNotCount) {
-    acquire("a");
-    read(R"("input_fail_mode":"open")");
-    delay("a");
-    let_through("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(FailModesTest, WhatWasOnItsWayGoesByWhatItsReplicaHadReadBeforeItWentDown) {
-    read(R"("input_fail_mode":"open")");
-    acquire("a");
-    befall(EventKind::node_down, kReplica);
-    let_through("a");
-    EXPECT_THAT(found, IsEmpty());
-    now += 1s;
-    acquire("a");
-    let_through("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is closed"))) << "it has read nothing since it came up";
 }
 
 TEST_F(FailModesTest, AModeThatAnOperatorHasSetStays) {
@@ -195,19 +172,6 @@ TEST_F(FailModesTest, AModeThatAnOperatorHasSetStays) {
     ask("b", "");
     end_scan("b");
     EXPECT_THAT(found.back(), HasSubstr("and it can be read"));
-}
-
-TEST_F(FailModesTest, AGateIsNeverLetThrough) {
-    for (const fakes::NodeId writer : {kReplica, Topology::kGateway}) {
-        found.clear();
-        read(R"("input_fail_mode":"open")");
-        set_field("a", "topic", "job.cordum.approval-gate", writer);
-        acquire("a");
-        delay("a");
-        EXPECT_THAT(found, IsEmpty());
-        let_through("a");
-        EXPECT_THAT(found, ElementsAre(HasSubstr("it is a gate")));
-    }
 }
 
 TEST_F(FailModesTest, AnAnswerIsNoFailure) {
@@ -231,97 +195,12 @@ TEST_F(FailModesTest, ClosedKeepsWhatPolicyHasNotSeen) {
     EXPECT_EQ(found.size(), 2U);
 }
 
-TEST_F(FailModesTest, AnOutputPassesUnseenWithTheModeOpen) {
-    ask("a", "");
-    end_scan("a");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GT(times_exercised(), 0u);
-    withhold("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its output is withheld")));
-}
-
-TEST_F(FailModesTest, AnOutputIsWithheldUnseenWithTheModeClosed) {
-    read(R"("output_fail_mode":"closed")");
-    ask("a", "");
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty());
-    end_scan("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and it can be read")));
-}
-
-TEST_F(FailModesTest, AWordThatIsNoModeLeavesTheOneBefore) {
-    read(R"("output_fail_mode":"closed")");
-    read(R"("output_fail_mode":"ajar")");
-    ask("a", "");
-    end_scan("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and it can be read")));
-}
-
-TEST_F(FailModesTest, AnOutputAboutWhichPolicyCannotBeAskedIsWithheldByTheModeThatItsHandlerHasRead) {
-    const auto withhold_at_work = [this](const char* job) {
-        set_field(job, "state", "RUNNING", Topology::kOperator);
-        acquire(job);
-    };
-    read(R"("output_fail_mode":"closed")");
-    withhold_at_work("a");
-    read(R"("output_fail_mode":"open")");
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty());
-    withhold_at_work("b");
-    withhold("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the mode is open")));
-}
-
 // D-30
 TEST_F(FailModesTest, AnOutputWhosePointerMayNotBeFollowedIsWithheld) {
     set_field("a", "state", "RUNNING", Topology::kOperator);
     acquire("a");
     write("a", {{"state", "OUTPUT_QUARANTINED"}, {"failure_reason", "result_ptr redis://res:b: may not be followed"}});
     EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(FailModesTest, AWordAgainstAnOutputNeedsNoMode) {
-    ask("a", "QUARANTINE");
-    withhold("a");
-    ask("b", "QUARANTINE");
-    befall(EventKind::node_down, kReplica);
-    withhold("b");
-    EXPECT_THAT(found, IsEmpty()) << "a call that outlives its replica goes by what that has heard";
-}
-
-TEST_F(FailModesTest, AReplicaThatStartsAnewHasHeardNothing) {
-    for (const char* job : {"j", "k"}) {
-        ask(job, "QUARANTINE");
-        befall(EventKind::node_down, kReplica);
-        if (*job == 'j')
-            acquire(job);
-        else
-            ask(job, "");
-        withhold(job);
-        EXPECT_THAT(found, ElementsAre(HasSubstr("policy has not said that it is to be")));
-        found.clear();
-    }
-}
-
-TEST_F(FailModesTest, AScanWithAVerdictNeedsNoMode) {
-    read(R"("output_fail_mode":"closed")");
-    ask("a", "ALLOW");
-    end_scan("a", R"({"decision":"ALLOW"})");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(FailModesTest, SettingsAreReadByAllTheirNames) {
-    const auto flat =
-        read_settings_text(R"({"data": {"scheduler.input_fail_mode": "ajar", "scheduler.output_fail_mode": "ajar"}})");
-    ASSERT_TRUE(flat);
-    EXPECT_EQ(flat->opens_input_policy, false);
-    EXPECT_TRUE(flat->says_output_mode && !flat->opens_output_policy);
-    const auto pools = read_settings_text(
-        R"({"data": {"pools": {"topics": {"t": "p"}, "pools": {"p": {"requires": [" GPU "], "status": "draining"}}}}})");
-    ASSERT_TRUE(pools && pools->pools);
-    EXPECT_THAT(pools->pools->topics.at("t"), ElementsAre("p"));
-    EXPECT_THAT(pools->pools->pools.at("p").offers, ElementsAre("gpu"));
-    EXPECT_FALSE(pools->pools->pools.at("p").is_active);
 }
 
 // Messages ---------------------------------------------------------------------------------------------------------------
@@ -372,7 +251,19 @@ TEST_F(FailModesTest, AnotherGuardMayAcknowledgeUnmarked) {
 // Scans ------------------------------------------------------------------------------------------------------------------
 
 struct OutputScansTest : FailModesTest {
-    OutputScansTest() { tunables.output_policy_fail_mode = "closed"; }
+    OutputScansTest() {
+        tunables.output_policy_fail_mode = "closed";
+        define({
+            {"succeed", [this](auto&) { succeed(); }},
+            {"unmarked", [this](auto&) { succeed(false); }},
+            {"orphan", [this](auto&) { succeed_without_request(); }},
+            {"claim", [this](auto&) { claim(by); }},
+            {"request", [this](auto&) { store_request(); }},
+            {"output", [this](auto&) { set_text("res:a", "x"); }},
+            {"empty", [this](auto&) { ask("a", "ALLOW", by, ""); }},
+            {"open_time", [this](auto&) { now += tunables.circuit_open_for; }},
+        });
+    }
 
     void store_request() { set_text("job:req:a", "{}"); }
     void list() { keys.zset_set(at<SortedSet>("lockstep:output:scan_pending"), "a", 1); }
@@ -395,65 +286,33 @@ struct OutputScansTest : FailModesTest {
     }
 };
 
-TEST_F(OutputScansTest, WhatSucceedsIsToBeScanned) {
-    succeed();
-    EXPECT_THAT(found, IsEmpty());
-    succeed(false);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and it is not to be scanned")));
-}
-
-TEST_F(OutputScansTest, NoReplicaGivesUpBeforeTheThirdTry) {
-    const auto try_times = [this](int times) {
-        succeed();
-        for (int i = 0; i < times; ++i) ask("a", "");
-    };
-    try_times(3);
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty());
-    try_times(2);
-    withhold("a");
-    ASSERT_THAT(found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
-    try_times(1);
-    now += 10s;
-    ask("a", "");
-    withhold("a");
-    EXPECT_THAT(found.back(), HasSubstr("2 questions without an answer"));
-}
-
-TEST_F(OutputScansTest, OneThatIsBegunAfterALossOfRedisIsJudgedAndOneThatWasUnderWayIsNot) {
-    keys.restore([] {});
-    succeed();
-    ask("a", "");
-    withhold("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
-    found.clear();
-    succeed();
-    claim(kOther);
-    keys.restore([] {});
-    store_request();
-    ask("a", "", kOther);
-    withhold("a");
-    succeed();
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty()) << "the other one may go by its claim";
-    befall(EventKind::node_down, kOther);
-    succeed();
-    withhold("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and it is to be tried 3 times")));
-}
-
-TEST_F(OutputScansTest, ARequestThatIsGoneLeavesNothingToAskAbout) {
-    succeed_without_request();
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty());
-    succeed();
-    evict("job:req:a");
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty());
-    succeed();
-    withhold("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and it is to be tried 3 times"))) << "it is there again";
-}
+constexpr Story kScans[] = {
+    {"WhatSucceedsIsToBeScanned", "succeed ok unmarked", "and it is not to be scanned"},
+    {"NoReplicaGivesUpBeforeTheThirdTry", "succeed ask=a ask=a ask=a withhold=a ok succeed ask=a ask=a withhold=a",
+     "and it is to be tried 3 times"},
+    {"NorDoesTimeMakeATry", "succeed ask=a +10s ask=a withhold=a", "2 questions without an answer"},
+    {"OneThatIsBegunAfterALossOfRedisIsJudged", "failover succeed ask=a withhold=a", "and it is to be tried 3 times"},
+    // The other one may go by its claim.
+    {"AndOneThatWasUnderWayIsNot",
+     "succeed claim@other failover request ask=a@other withhold=a succeed withhold=a ok down@other succeed withhold=a",
+     "and it is to be tried 3 times"},
+    {"ARequestThatIsGoneLeavesNothingToAskAbout",
+     "orphan withhold=a succeed evict=job:req:a withhold=a ok succeed withhold=a", "and it is to be tried 3 times"},
+    {"AnOpenCircuitIsWaitedFor", "succeed open_time open_time withhold=a"},
+    {"AnotherReplicaScansWhatItHasClaimed", "succeed ask=a:ALLOW claim@other ask=a:ALLOW@other ok ask=a:ALLOW@second",
+     "by a replica that has not claimed that"},
+    // A replica that was frozen between its lock and its question asks about the result that it had, once.
+    {"WhoHadTheLockMayStillAskAboutItsResult", "succeed acquire=a@second ask=a:ALLOW@second ok ask=a:ALLOW@second",
+     "by a replica that has not claimed that"},
+    {"AnOutputIsLookedForBeforeItCountsAsNone", "succeed +500ms empty ok succeed empty",
+     "counts as none 0 ms after its scan was begun"},
+    {"UnlessThereIsOne", "output succeed empty"},
+    {"AnOutputThatAFailoverHasKeptIsThereUntilItIsRemoved",
+     "output failover succeed empty ok evict=res:a succeed empty", "counts as none 0 ms after its scan was begun"},
+};
+using ScansTold = Told<OutputScansTest>;
+TEST_P(ScansTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ScansTold, ::testing::ValuesIn(kScans), title_of);
 
 TEST_F(OutputScansTest, WhatAUserOrALossChangesIsNotJudged) {
     const std::vector<std::function<void()>> changes{
@@ -468,60 +327,6 @@ TEST_F(OutputScansTest, WhatAUserOrALossChangesIsNotJudged) {
         withhold("a");
     }
     EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(OutputScansTest, AnOpenCircuitIsWaitedFor) {
-    succeed();
-    now += 2 * tunables.circuit_open_for;
-    withhold("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(OutputScansTest, AnotherReplicaScansWhatItHasClaimed) {
-    succeed();
-    ask("a", "ALLOW");
-    claim(kOther);
-    ask("a", "ALLOW", kOther);
-    EXPECT_THAT(found, IsEmpty());
-    ask("a", "ALLOW", fakes::NodeId{9});
-    EXPECT_THAT(found, ElementsAre(HasSubstr("by a replica that has not claimed that")));
-}
-
-// A replica that was frozen between its lock and its question asks about the result that it had, once.
-TEST_F(OutputScansTest, WhoHadTheLockMayStillAskAboutItsResult) {
-    succeed();
-    const fakes::NodeId frozen{9};
-    acquire("a", frozen);
-    ask("a", "ALLOW", frozen);
-    EXPECT_THAT(found, IsEmpty());
-    ask("a", "ALLOW", frozen);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("by a replica that has not claimed that")));
-}
-
-TEST_F(OutputScansTest, AnOutputIsLookedForBeforeItCountsAsNone) {
-    succeed();
-    now += 500ms;
-    ask("a", "ALLOW", kReplica, "");
-    EXPECT_THAT(found, IsEmpty());
-    succeed();
-    ask("a", "ALLOW", kReplica, "");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("counts as none 0 ms after its scan was begun")));
-    set_text("res:a", "x");
-    succeed();
-    ask("a", "ALLOW", kReplica, "");
-    EXPECT_EQ(found.size(), 1U) << "there is one";
-}
-
-TEST_F(OutputScansTest, AnOutputThatAFailoverHasKeptIsThereUntilItIsRemoved) {
-    set_text("res:a", "x");
-    keys.restore([] {});
-    succeed();
-    ask("a", "ALLOW", kReplica, "");
-    EXPECT_THAT(found, IsEmpty());
-    evict("res:a");
-    succeed();
-    ask("a", "ALLOW", kReplica, "");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("counts as none 0 ms after its scan was begun")));
 }
 
 TEST_F(OutputScansTest, ClosedWithholdsTheRestOfWhatWasSeenInPart) {

@@ -11,6 +11,15 @@ struct HearsayTest : RuleTest {
     HearsayTest() : RuleTest(rules::hearsay) {
         now = Time{100s};
         model().set_liveness_times({tunables.worker_ttl, tunables.hydrated_worker_ttl, tunables.snapshot_lock_ttl});
+        define({
+            {"load", [this](auto& active) { RuleTest::hear("w", by, std::stoi(active)); }},
+            {"lock", [this](auto&) { grant_lock(kSnapshotLock, by); }},
+            {"store", [this](auto& of) { store_parts(of); }},
+            {"write", [this](auto& of) { grant_lock(kSnapshotLock, by), store_parts(of); }},
+            {"shake", [this](auto&) { shake_hands(by, "w"); }},
+            {"pass_on", [this](auto&) { pass_on(); }},
+            {"choose", [this](auto& job) { choose(job, "w"); }},
+        });
     }
 
     /// At 100 s by the clock of Redis.
@@ -21,6 +30,11 @@ struct HearsayTest : RuleTest {
         keys.act_for(node);
         keys.set_string("sys:workers:snapshot", stored, engine::to_millis(tunables.data_ttl) + 100'000);
         tell(event_of(EventKind::redis, "", When::applied, node));
+    }
+    /// `worker:active` or `worker:active:second`
+    void store_parts(const std::string& of) {
+        const std::string numbers = second(of);
+        store(by, first(of), std::stoi(first(numbers)), std::stoi(second(numbers, "40")));
     }
     void write(fakes::NodeId node, std::string_view worker, int active_jobs, int second = 40) {
         grant_lock(kSnapshotLock, node);
@@ -46,37 +60,23 @@ struct HearsayTest : RuleTest {
     std::string stored;
 };
 
-TEST_F(HearsayTest, AReplicaWritesWhatAWorkerReportedLast) {
-    hear("w", kReplica, 1);
-    hear("w", kReplica, 2);
-    write(kReplica, "w", 2);
-    EXPECT_THAT(found, IsEmpty());
-    write(kReplica, "w", 1);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("not with what that worker reported last")));
-}
-
-TEST_F(HearsayTest, WhatWasReportedSinceTheLockWasTakenMayBeWrittenOrNot) {
-    hear("w", kReplica, 1);
-    grant_lock(kSnapshotLock, kReplica);
-    hear("w", kReplica, 2);
-    store(kReplica, "w", 1);
-    store(kReplica, "w", 2);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(HearsayTest, AWorkerThatWasOnlyReadOfIsNotWrittenAgain) {
-    pass_on();
-    EXPECT_EQ(times_exercised(), 0U);
-    write(kOther, "w", 0);
-    EXPECT_EQ(times_exercised(), 1U);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("of which it has no heartbeat itself")));
-    shake_hands(kOther, "w");
-    write(kOther, "w", 0);
-    EXPECT_EQ(found.size(), 2U) << "a handshake says nothing of its load";
-    hear("w", kOther);
-    write(kOther, "w", 0);
-    EXPECT_EQ(found.size(), 2U);
-}
+constexpr Story kHearsay[] = {
+    {"AReplicaWritesWhatAWorkerReportedLast", "load=1 load=2 write=w:2 ok write=w:1",
+     "not with what that worker reported last"},
+    {"WhatWasReportedSinceTheLockWasTakenMayBeWrittenOrNot", "load=1 lock load=2 store=w:1 store=w:2"},
+    // A handshake says nothing of its load.
+    {"AWorkerThatWasOnlyReadOfIsNotWrittenAgain",
+     "pass_on times=0 write=w:0@other times=1 found=1 shake@other write=w:0@other found=2 hear=w@other write=w:0@other",
+     "of which it has no heartbeat itself|:"},
+    // In the end it started again and knows nothing.
+    {"AWriteAfterACrashIsJudgedByWhatItsReplicaKnew", "hear=w lock down store=w:0 ok store=v:0 write=w:0",
+     "worker v, from which it never heard|worker w, from which it never heard"},
+    {"NoSnapshotIsDatedAhead", "hear=w write=w:0:41 ok write=w:0:42", "ahead of the clock of Redis"},
+    {"ASnapshotThatAFaultWroteIsJudgedOfNoReplica", "store=w:0:59@nobody"},
+};
+using HearsayTold = Told<HearsayTest>;
+TEST_P(HearsayTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, HearsayTold, ::testing::ValuesIn(kHearsay), title_of);
 
 TEST_F(HearsayTest, ASilentWorkerIsNotWritten) {
     hear("w");
@@ -86,32 +86,6 @@ TEST_F(HearsayTest, ASilentWorkerIsNotWritten) {
     now += tunables.worker_ttl / 10;
     write(kReplica, "w", 0);
     EXPECT_THAT(found, ElementsAre(HasSubstr("too old")));
-}
-
-TEST_F(HearsayTest, AWriteAfterACrashIsJudgedByWhatItsReplicaKnew) {
-    hear("w");
-    grant_lock(kSnapshotLock, kReplica);
-    befall(EventKind::node_down, kReplica);
-    store(kReplica, "w", 0);
-    EXPECT_THAT(found, IsEmpty());
-    store(kReplica, "v", 0);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("worker v, from which it never heard")));
-    write(kReplica, "w", 0);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("worker v"), HasSubstr("worker w, from which it never heard")))
-        << "it started again and knows nothing";
-}
-
-TEST_F(HearsayTest, NoSnapshotIsDatedAhead) {
-    hear("w");
-    write(kReplica, "w", 0, 41);
-    EXPECT_THAT(found, IsEmpty());
-    write(kReplica, "w", 0, 42);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("ahead of the clock of Redis")));
-}
-
-TEST_F(HearsayTest, ASnapshotThatAFaultWroteIsJudgedOfNoReplica) {
-    store({}, "w", 0, 59);
-    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(HearsayTest, ASnapshotThatWasReadIsGoodForAWhile) {

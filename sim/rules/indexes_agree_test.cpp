@@ -11,7 +11,25 @@ constexpr double kDue = 1'767'225'600'000'000;
 constexpr const char* kDueText = "1767225600000000";
 
 struct IndexesAgreeTest : RuleTest {
-    IndexesAgreeTest() : RuleTest(rules::indexes_agree) { keys.act_for(kReplica); }
+    IndexesAgreeTest() : RuleTest(rules::indexes_agree) {
+        keys.act_for(kReplica);
+        define({
+            {"go", [this](auto& state) { go(state); }},
+            {"write", [this](auto& state) { write_state(state); }},
+            {"record", [this](auto& state) { record(state); }},
+            {"list", [this](auto& index) { keys.zset_set(at<SortedSet>(index), "J", 1); }},
+            {"unlist", [this](auto& index) { keys.zset_remove(*keys.find(index), "J"); }},
+            {"remove", [this](auto& key) { keys.remove(*keys.find(key)); }},
+            {"expire", [this](auto& key) { keys.remove(*keys.find(key), Removal::expired); }},
+            {"shorten", [this](auto&) { keys.list_remove(*keys.find("job:events:J"), 0); }},
+            {"mirror", [this](auto& state) { keys.act_for(by), keys.set_string("job:state:J", state, redis::kNever); }},
+            {"deadline", [this](auto&) { grant_deadline(by, false); }},
+            {"listed_deadline", [this](auto& more) { grant_deadline(by, true, kDue + std::stod(more)); }},
+            {"tenant", [this](auto&) { set_field("J", "tenant", "t"); }},
+            {"active", [this](auto&) { count_for_tenant(); }},
+            {"rest", [this](auto&) { at_rest(); }},
+        });
+    }
 
     void record(const std::string& state) {
         auto& events = at<List>("job:events:J");
@@ -43,100 +61,39 @@ struct IndexesAgreeTest : RuleTest {
     }
 };
 
-TEST_F(IndexesAgreeTest, TheHistoryRecordsEveryState) {
-    go("PENDING");
-    go("APPROVAL_REQUIRED");
-    go("PENDING");
-    EXPECT_THAT(at_rest(), IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(IndexesAgreeTest, AHistoryThatLeavesOneOutDoesNotAgree) {
-    go("PENDING");
-    write_state("APPROVAL_REQUIRED");
-    go("PENDING");
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("it went through PENDING, APPROVAL_REQUIRED, PENDING, and its history "
-                                                 "records PENDING, PENDING")));
-}
-
-TEST_F(IndexesAgreeTest, NorDoesOneThatRecordsAStateTwice) {
-    go("PENDING");
-    record("PENDING");
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("its history records PENDING, PENDING")));
-}
-
-TEST_F(IndexesAgreeTest, AHistoryThatIsKeptShortAgreesFromItsBeginning) {
-    go("PENDING");
-    go("APPROVAL_REQUIRED");
-    keys.list_remove(*keys.find("job:events:J"), 0);
-    EXPECT_THAT(at_rest(), IsEmpty());
-}
-
-TEST_F(IndexesAgreeTest, AHistoryThatWasEvictedAgreesFromThereOn) {
-    for (const bool restored : {false, true}) {
-        go("PENDING");
-        evict("job:events:J");
-        if (restored) keys.restore([] {});
-        EXPECT_THAT(at_rest(), IsEmpty());
-        write_state("APPROVAL_REQUIRED");
-        EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("its state is APPROVAL_REQUIRED and its history ends with ")));
-        record("APPROVAL_REQUIRED");
-        EXPECT_THAT(at_rest(), IsEmpty());
-    }
-}
-
-TEST_F(IndexesAgreeTest, AJobIsListedInTheIndexOfItsStateAndInNoOther) {
-    go("PENDING");
-    keys.zset_set(at<SortedSet>("job:index:failed"), "J", 1);
-    EXPECT_THAT(at_rest(), ElementsAre("J: its state is PENDING and it is listed in job:index:failed"));
-    keys.zset_remove(*keys.find("job:index:failed"), "J");
-    keys.zset_remove(*keys.find("job:index:pending"), "J");
-    EXPECT_THAT(at_rest(), ElementsAre("J: its state is PENDING and it is missing from job:index:pending"));
-    evict("job:meta:J");
-    EXPECT_THAT(at_rest(), IsEmpty()) << "it is torn";
-}
-
-TEST_F(IndexesAgreeTest, WhatAnIndexListsHasOrHadAHash) {
-    keys.zset_set(at<SortedSet>("job:index:failed"), "J", 1);
-    EXPECT_THAT(at_rest(), ElementsAre("J: job:index:failed lists it and it has no hash"));
-    keys.remove(*keys.find("job:index:failed"));
-    EXPECT_THAT(at_rest(), IsEmpty());
-    go("FAILED");
-    keys.restore([] {});
-    keys.remove(*keys.find("job:meta:J"));
-    EXPECT_THAT(at_rest(), ElementsAre("J: job:index:failed lists it and it has no hash"));
-}
-
-TEST_F(IndexesAgreeTest, AMirrorIsThereUnlessItExpired) {
-    go("PENDING");
-    keys.remove(*keys.find("job:state:J"), Removal::expired);
-    EXPECT_THAT(at_rest(), IsEmpty());
-    go("APPROVAL_REQUIRED");
-    keys.remove(*keys.find("job:state:J"));
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("job:state says nothing")));
-}
-
-TEST_F(IndexesAgreeTest, AMirrorThatIsDamagedSaysNothingUntilItIsWrittenAgain) {
-    go("PENDING");
-    keys.act_for({});
-    keys.set_string("job:state:J", "PEN", redis::kNever);
-    EXPECT_THAT(at_rest(), IsEmpty());
-    keys.act_for(kReplica);
-    keys.set_string("job:state:J", "RUNNING", redis::kNever);
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("job:state says RUNNING")));
-}
-
-TEST_F(IndexesAgreeTest, ASchedulersDeadlineIsListed) {
-    go("PENDING");
-    grant_deadline(kReplica, false);
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("job:deadline does not list it")));
-    grant_deadline(kReplica, true, kDue + 1);
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("lists it for 1767225600000001")));
-    grant_deadline(kReplica, true);
-    EXPECT_THAT(at_rest(), IsEmpty());
-    go("SUCCEEDED");
-    EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("it ended SUCCEEDED and its deadline is still listed")));
-}
+constexpr Story kIndexes[] = {
+    {"TheHistoryRecordsEveryState", "go=PENDING go=APPROVAL_REQUIRED go=PENDING rest times=1"},
+    {"AHistoryThatLeavesOneOutDoesNotAgree", "go=PENDING write=APPROVAL_REQUIRED go=PENDING rest",
+     "it went through PENDING, APPROVAL_REQUIRED, PENDING, and its history records PENDING, PENDING"},
+    {"NorDoesOneThatRecordsAStateTwice", "go=PENDING record=PENDING rest", "its history records PENDING, PENDING"},
+    {"AHistoryThatIsKeptShortAgreesFromItsBeginning", "go=PENDING go=APPROVAL_REQUIRED shorten rest"},
+    {"AHistoryThatWasEvictedAgreesFromThereOn", "go=PENDING evict=job:events:J rest ok write=APPROVAL_REQUIRED rest",
+     "its state is APPROVAL_REQUIRED and its history ends with"},
+    {"AlsoAfterAFailover",
+     "go=PENDING evict=job:events:J failover rest ok write=APPROVAL_REQUIRED rest found=1 record=APPROVAL_REQUIRED "
+     "rest"},
+    {"AJobIsListedInNoOtherIndex", "go=PENDING list=job:index:failed rest",
+     "J: its state is PENDING and it is listed in job:index:failed"},
+    {"AJobIsListedInTheIndexOfItsState", "go=PENDING unlist=job:index:pending rest",
+     "J: its state is PENDING and it is missing from job:index:pending"},
+    {"UnlessItIsTorn", "go=PENDING unlist=job:index:pending evict=job:meta:J rest"},
+    {"WhatAnIndexListsHasAHash", "list=job:index:failed rest", "J: job:index:failed lists it and it has no hash"},
+    {"OrHadOne", "go=FAILED failover remove=job:meta:J rest", "J: job:index:failed lists it and it has no hash"},
+    {"AMirrorIsThereUnlessItExpired",
+     "go=PENDING expire=job:state:J rest ok go=APPROVAL_REQUIRED remove=job:state:J rest", "job:state says nothing"},
+    {"AMirrorThatIsDamagedSaysNothingUntilItIsWrittenAgain", "go=PENDING mirror=PEN@nobody rest ok mirror=RUNNING rest",
+     "job:state says RUNNING"},
+    {"ASchedulersDeadlineIsListed", "go=PENDING deadline rest", "job:deadline does not list it"},
+    {"AsOfThen", "go=PENDING listed_deadline=1 rest", "lists it for 1767225600000001"},
+    {"AndUntilTheJobEnds", "go=PENDING listed_deadline=0 rest ok go=SUCCEEDED rest",
+     "it ended SUCCEEDED and its deadline is still listed"},
+    {"AGatewayMayHaveDiedBetweenADeadlineAndItsPlaceInTheList", "go=PENDING deadline@gateway rest"},
+    {"AJobIsActiveForItsTenant", "go=RUNNING tenant rest", "J: it is RUNNING and does not count as active for t"},
+    {"UntilItEnds", "go=RUNNING active rest ok go=FAILED rest", "J: it ended FAILED and still counts as active for t"},
+};
+using IndexesTold = Told<IndexesAgreeTest>;
+TEST_P(IndexesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, IndexesTold, ::testing::ValuesIn(kIndexes), title_of);
 
 TEST_F(IndexesAgreeTest, ADeadlineThatNoLossHasTouchedIsStillJudged) {
     go("PENDING");
@@ -145,22 +102,6 @@ TEST_F(IndexesAgreeTest, ADeadlineThatNoLossHasTouchedIsStillJudged) {
     EXPECT_THAT(at_rest(), ElementsAre(HasSubstr("job:deadline does not list it")));
     keys.restore([this] { keys.hash_set(*keys.find("job:meta:J"), "deadline_unix", "17"); });
     EXPECT_THAT(at_rest(), IsEmpty());
-}
-
-TEST_F(IndexesAgreeTest, AGatewayMayHaveDiedBetweenADeadlineAndItsPlaceInTheList) {
-    go("PENDING");
-    grant_deadline(Topology::kGateway, false);
-    EXPECT_THAT(at_rest(), IsEmpty());
-}
-
-TEST_F(IndexesAgreeTest, AJobIsActiveForItsTenantUntilItEnds) {
-    go("RUNNING");
-    set_field("J", "tenant", "t");
-    EXPECT_THAT(at_rest(), ElementsAre("J: it is RUNNING and does not count as active for t"));
-    count_for_tenant();
-    EXPECT_THAT(at_rest(), IsEmpty());
-    go("FAILED");
-    EXPECT_THAT(at_rest(), ElementsAre("J: it ended FAILED and still counts as active for t"));
 }
 
 struct ForgottenMembersTest : IndexesAgreeTest {

@@ -8,7 +8,25 @@ namespace {
 using namespace testing;
 
 struct JobHistoryTest : RuleTest {
-    JobHistoryTest() : RuleTest(rules::job_history) {}
+    JobHistoryTest() : RuleTest(rules::job_history) {
+        define({
+            {"submit", [this](auto&) { submit(); }},
+            {"resubmit", [this](auto&) { call(EventKind::submit, When::before); }},
+            {"state", [this](auto& to) { state(to); }},
+            {"policy", [this](auto& says) { policy(says); }},
+            {"run", [this](auto&) { run(); }},
+            {"result", [this](auto&) { deliver_result("J", {}); }},
+            {"timed_out", [this](auto&) { deliver_result("J", {.status = cap::JOB_STATUS_TIMEOUT}); }},
+            {"fatal", [this](auto&) { deliver_result("J", {.status = cap::JOB_STATUS_FAILED_FATAL}); }},
+            {"store", [this](auto&) { store_result("J", {}); }},
+            {"ack", [this](auto&) { acknowledge_result("J", {}); }},
+            {"cancel", [this](auto& sender) { announce_cancel(sender.c_str()); }},
+            {"approve", [this](auto&) { call(EventKind::approve, When::before); }},
+            {"approved", [this](auto&) { call(EventKind::approve, When::answered, true); }},
+            {"processed", [this](auto&) { mark_as_processed(); }},
+            {"tick", [this](auto&) { befall(EventKind::timer, by); }},
+        });
+    }
 
     void call(EventKind kind, When when, bool accepted = false, std::string_view to = {}) {
         observe(kind, "J", {.flag = accepted, .to = to}, when);
@@ -57,25 +75,29 @@ struct JobHistoryTest : RuleTest {
 
 // Causes ------------------------------------------------------------------------------------------------------------------
 
-TEST_F(JobHistoryTest, AnOrdinaryLifeIsExplained) {
-    run();
-    deliver_result("J", {});
-    state("SUCCEEDED");
-    acknowledge_result("J", {});
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 6U);
-}
-
-TEST_F(JobHistoryTest, AMessageOnTheBusCancelsUnlessItIsASchedulersOwn) {
-    run();
-    announce_cancel("cordum-scheduler");
-    state("CANCELLED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was never asked to be cancelled")));
-    announce_cancel("stranger");
-    state("CANCELLED");
-    EXPECT_EQ(found.size(), 1U);
-}
+constexpr Story kHistories[] = {
+    {"AnOrdinaryLifeIsExplained", "run result state=SUCCEEDED ack rest times=6"},
+    {"AMessageOnTheBusCancelsUnlessItIsASchedulersOwn",
+     "run cancel=cordum-scheduler state=CANCELLED found=1 cancel=stranger state=CANCELLED",
+     "it was never asked to be cancelled"},
+    {"AJobRunsOnceItWasSent", "submit state=RUNNING", "it has not been sent to a worker"},
+    {"AnApprovalReleasesAndOnlyAnApproval",
+     "submit policy=REQUIRE_APPROVAL state=APPROVAL_REQUIRED state=PENDING found=1 state=APPROVAL_REQUIRED approve "
+     "approved rest found=2 state=PENDING rest",
+     "it was not approved|still waits for an approval"},
+    {"AGatewayThatSubmitsAgainBeginsAgain",
+     "submit policy=REQUIRE_APPROVAL state=APPROVAL_REQUIRED resubmit state=PENDING"},
+    {"ALossExplainsAnythingAboutItsJob", "submit evict=job:meta:J state=CANCELLED"},
+    {"AResultThatIsTakenOffTheStreamHasEndedItsJob", "run result ack",
+     "its result SUCCEEDED is taken off the stream, and it is still RUNNING"},
+    // In the end it is another one, with its number.
+    {"AResultThatWasProcessedBeforeItsJobWasSentAndComesOnceMoreBindsNothing",
+     "submit tick processed tick fault=nats.power_cut run result ack ok store result ack", "J:"},
+    {"OneThatWasProcessedSinceHasEndedIt", "run result processed ack", "J:"},
+};
+using HistoriesTold = Told<JobHistoryTest>;
+TEST_P(HistoriesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, HistoriesTold, ::testing::ValuesIn(kHistories), title_of);
 
 TEST_F(JobHistoryTest, ANameOfWhiteSpaceAloneNamesNoJob) {
     tell_packet(EventKind::deliver, When::applied, "sys.job.submit", request("", " "), " ");
@@ -106,39 +128,28 @@ TEST_F(JobHistoryTest, ASuccessNeedsAWorkerThatReportsIt) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("no worker has reported a success")));
 }
 
-TEST_F(JobHistoryTest, AJobRunsOnceItWasSent) {
-    submit();
-    state("RUNNING");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it has not been sent to a worker")));
-}
-
 struct ApprovedGateTest : JobHistoryTest {
     ApprovedGateTest() {
         submit();
         set_field("J", "topic", "job.cordum.approval-gate");
         state("APPROVAL_REQUIRED");
         call(EventKind::approve, When::before);
+        define({
+            {"publish", [this](auto&) { about_result(EventKind::publish, When::before, "J", {}); }},
+            {"published", [this](auto&) { about_result(EventKind::publish, When::answered, "J", {}); }},
+            {"failure", [this](auto&) { store_result("J", {.status = cap::JOB_STATUS_FAILED}); }},
+        });
     }
 };
 
-TEST_F(ApprovedGateTest, IsOpenOnceTheStreamHasTheResult) {
-    store_result("J", {});
-    state("SUCCEEDED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ApprovedGateTest, OrHasAcknowledgedIt) {
-    about_result(EventKind::publish, When::answered, "J", {});
-    state("SUCCEEDED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ApprovedGateTest, AndNotBefore) {
-    about_result(EventKind::publish, When::before, "J", {});
-    store_result("J", {.status = cap::JOB_STATUS_FAILED});
-    state("SUCCEEDED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("no stream has the result that says so")));
-}
+constexpr Story kApprovedGates[] = {
+    {"OneIsOpenOnceTheStreamHasTheResult", "store state=SUCCEEDED"},
+    {"OrHasAcknowledgedIt", "published state=SUCCEEDED"},
+    {"AndNotBefore", "publish failure state=SUCCEEDED", "no stream has the result that says so"},
+};
+using ApprovedGatesTold = Told<ApprovedGateTest>;
+TEST_P(ApprovedGatesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ApprovedGatesTold, ::testing::ValuesIn(kApprovedGates), title_of);
 
 TEST_F(JobHistoryTest, ADenialNeedsARefusalOrAnInputThatIsNotThere) {
     submit();
@@ -167,23 +178,6 @@ TEST_F(JobHistoryTest, TheInputOfAJobIsThatOfItsStoredRequest) {
     EXPECT_EQ(found.size(), 1U);
 }
 
-TEST_F(JobHistoryTest, AnApprovalReleasesAndOnlyAnApproval) {
-    submit();
-    policy("REQUIRE_APPROVAL");
-    state("APPROVAL_REQUIRED");
-    state("PENDING");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was not approved")));
-    state("APPROVAL_REQUIRED");
-    call(EventKind::approve, When::before);
-    call(EventKind::approve, When::answered, true);
-    rest();
-    ASSERT_EQ(found.size(), 2U);
-    EXPECT_THAT(found.back(), HasSubstr("still waits for an approval"));
-    state("PENDING");
-    rest();
-    EXPECT_EQ(found.size(), 2U);
-}
-
 TEST_F(JobHistoryTest, PolicyMayAllowAJobIfAHumanDoes) {
     submit();
     state("APPROVAL_REQUIRED");
@@ -193,22 +187,6 @@ TEST_F(JobHistoryTest, PolicyMayAllowAJobIfAHumanDoes) {
     observe(EventKind::kernel_check, "J", {.to = "ALLOW_WITH_CONSTRAINTS", .payload = answer.SerializeAsString()});
     state("APPROVAL_REQUIRED");
     EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(JobHistoryTest, AGatewayThatSubmitsAgainBeginsAgain) {
-    submit();
-    policy("REQUIRE_APPROVAL");
-    state("APPROVAL_REQUIRED");
-    call(EventKind::submit, When::before);
-    state("PENDING");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(JobHistoryTest, ALossExplainsAnythingAboutItsJob) {
-    submit();
-    evict("job:meta:J");
-    state("CANCELLED");
-    EXPECT_THAT(found, IsEmpty());
 }
 
 // Answers -----------------------------------------------------------------------------------------------------------------
@@ -234,13 +212,6 @@ TEST_F(JobHistoryTest, WithoutAnAnswerBothIsPossible) {
     EXPECT_THAT(found, IsEmpty());
 }
 
-TEST_F(JobHistoryTest, AResultThatIsTakenOffTheStreamHasEndedItsJob) {
-    run();
-    deliver_result("J", {});
-    acknowledge_result("J", {});
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its result SUCCEEDED is taken off the stream, and it is still RUNNING")));
-}
-
 // D-05; what another service processes is nothing that a scheduler has received (H-10).
 TEST_F(JobHistoryTest, SomeResultsBindNothing) {
     submit();
@@ -256,30 +227,6 @@ TEST_F(JobHistoryTest, SomeResultsBindNothing) {
     EXPECT_THAT(found, IsEmpty()) << "it came before its job was sent out, and is of another worker";
 }
 
-TEST_F(JobHistoryTest, AResultThatWasProcessedBeforeItsJobWasSentAndComesOnceMoreBindsNothing) {
-    submit();
-    befall(EventKind::timer, kReplica);
-    mark_as_processed();
-    befall(EventKind::timer, kReplica);
-    fault("nats.power_cut");
-    run();
-    deliver_result("J", {});
-    acknowledge_result("J", {});
-    EXPECT_THAT(found, IsEmpty());
-    store_result("J", {});  // another one, with its number
-    deliver_result("J", {});
-    acknowledge_result("J", {});
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(JobHistoryTest, OneThatWasProcessedSinceHasEndedIt) {
-    run();
-    deliver_result("J", {});
-    mark_as_processed();
-    acknowledge_result("J", {});
-    EXPECT_EQ(found.size(), 1U);
-}
-
 // Ends of a scheduler by itself -----------------------------------------------------------------------------------------------
 
 struct OwnEndsTest : JobHistoryTest {
@@ -289,23 +236,41 @@ struct OwnEndsTest : JobHistoryTest {
         model().set_time_limits(R"({
             "topics": {"job.quick": {"timeout_seconds": 20}, "job.slow": {"timeout_seconds": 7200}},
             "workflows": {"travel": {"child_timeout_seconds": 60}}})");
+        define({
+            {"enter", [this](auto& state) { enter("J", state); }},
+            {"timeout", [this](auto& after) { timeout_after(duration_of(second(after)), first(after)); }},
+            {"failure", [this](auto& after) { failure_after(duration_of(second(after)), first(after), by); }},
+            {"scheduled", [this](auto& limit) { tunables.reconciler_scheduled_timeout = duration_of(limit); }},
+            {"running", [this](auto& limit) { tunables.running_timeout = duration_of(limit); }},
+            {"settings", [this](auto& reconciler) { settings(reconciler); }},
+            {"topic", [this](auto& name) { set_field("J", "topic", name); }},
+            {"workflow", [this](auto& name) { set_field("J", "ls_workflow", name); }},
+            {"dispatches", [this](auto& count) { set_field("J", "ls_dispatches", count); }},
+            {"deadline",
+             [this](auto& in) {
+                 keys.zset_set(at<SortedSet>("job:deadline"), "J", double((redis_time() + duration_of(in)) / 1us));
+             }},
+            {"unheard",
+             [this](auto&) {
+                 set_field("J", "failure_reason",
+                           "timeout: RUNNING >15m, and a result that may stand in the stream has not been heard");
+             }},
+        });
     }
     /// What is found of a timeout after so long in this state.
-    std::vector<std::string> timeout_after(engine::Duration stay, const std::string& in = "RUNNING") {
+    void timeout_after(engine::Duration stay, const std::string& in = "RUNNING") {
         enter("J", in);
         found.clear();
         now += stay;
         enter("J", "TIMEOUT");
-        return found;
     }
-    std::vector<std::string> failure_after(engine::Duration stay, std::string_view code, fakes::NodeId by = kReplica) {
+    void failure_after(engine::Duration stay, std::string_view code, fakes::NodeId by = kReplica) {
         enter("J", "PENDING");
         now += stay;
         enter("J", "FAILED", by);
         keys.set_string("dlq:entry:J", fmt::format(R"({{"reason_code":"{}"}})", code), kNever);
         found.clear();
         rest();
-        return found;
     }
     void settings(std::string_view reconciler) {
         keys.set_string("cfg:system:default",
@@ -315,73 +280,54 @@ struct OwnEndsTest : JobHistoryTest {
     static auto says(std::string_view text) { return ElementsAre(HasSubstr(std::string(text))); }
 };
 
-// RECON-01
-TEST_F(OwnEndsTest, AStayIsAsLongAsItsLimit) {
-    EXPECT_THAT(timeout_after(tunables.running_timeout), IsEmpty());
-    EXPECT_THAT(timeout_after(tunables.running_timeout - 1s), says("it was RUNNING for 899000 ms"));
-    EXPECT_THAT(timeout_after(tunables.dispatch_timeout, "DISPATCHED"), IsEmpty());
-    EXPECT_THAT(timeout_after(tunables.dispatch_timeout - 1s, "DISPATCHED"), says("may last 300000 ms"));
-    EXPECT_THAT(timeout_after(24h, "SCHEDULED"), says("which nothing limits"));
-    tunables.reconciler_scheduled_timeout = 1min;
-    EXPECT_THAT(timeout_after(1min, "SCHEDULED"), IsEmpty());
-}
-
-// D-04 (5)
-TEST_F(OwnEndsTest, AResultThatMayBeInTheStreamIsWaitedFor) {
-    set_field("J", "failure_reason",
-              "timeout: RUNNING >15m, and a result that may stand in the stream has not been heard");
-    const engine::Duration patience = tunables.bus_ack_wait + 2 * tunables.reconciler_interval;
-    EXPECT_THAT(timeout_after(tunables.running_timeout + patience), IsEmpty());
-    EXPECT_THAT(timeout_after(tunables.running_timeout + patience - 1s), says("may last 900000 ms and 660000 ms more"));
-}
-
-TEST_F(OwnEndsTest, TopicAndWorkflowHaveLimitsOfTheirOwn) {
-    set_field("J", "topic", "job.quick");
-    EXPECT_THAT(timeout_after(20s), IsEmpty());
-    EXPECT_THAT(timeout_after(19s), says("may last 20000 ms"));
-    set_field("J", "topic", "job.slow");
-    EXPECT_THAT(timeout_after(1h), says("may last 7200000 ms"));
-    set_field("J", "ls_workflow", "travel");
-    EXPECT_THAT(timeout_after(1min), IsEmpty());
-}
-
-// D-10
-TEST_F(OwnEndsTest, OfTheLimitsThatWereInForceTheSmallestCountsAndZeroIsTheBuiltInOne) {
-    tunables.running_timeout = 2h;
-    EXPECT_THAT(timeout_after(900s), says("may last 7200000 ms"));
-    settings(R"({"running_timeout_seconds":0})");
-    EXPECT_THAT(timeout_after(899s), says("may last 900000 ms"));
-    settings(R"({"running_timeout_seconds":30})");
-    EXPECT_THAT(timeout_after(30s), IsEmpty());
-    EXPECT_THAT(timeout_after(29s), says("may last 30000 ms"));
-}
-
-// RECON-03
-TEST_F(OwnEndsTest, ADeadlineMustBeOver) {
-    enter("J", "RUNNING");
-    keys.zset_set(keys.create<SortedSet>("job:deadline"), "J", static_cast<double>((redis_time() + 2s).count()));
-    EXPECT_THAT(timeout_after(1s), says("no deadline that was over"));
-    EXPECT_THAT(timeout_after(2s), IsEmpty());
-}
-
-TEST_F(OwnEndsTest, SomeTimeoutsAreNotTheSchedulersOwn) {
-    set_field("J", "state", "RUNNING");
-    enter("J", "TIMEOUT");
-    EXPECT_THAT(found, IsEmpty()) << "when it began is not known";
-}
-
-TEST_F(OwnEndsTest, AWorkerMayHaveReportedATimeoutOrAFailure) {
-    deliver_result("J", {.status = cap::JOB_STATUS_TIMEOUT});
-    EXPECT_THAT(timeout_after(1s), IsEmpty());
-    deliver_result("J", {});
-    EXPECT_THAT(failure_after(1s, "job_failed"), says("no worker has reported a failure"));
-    EXPECT_THAT(failure_after(1s, "publish_failed", Topology::kGateway), IsEmpty());
-    deliver_result("J", {.status = cap::JOB_STATUS_FAILED_FATAL});
-    EXPECT_THAT(failure_after(1s, "job_failed"), IsEmpty());
-}
+constexpr Story kOwnEnds[] = {
+    // RECON-01
+    {"AStayIsAsLongAsItsLimit", "timeout=RUNNING:15min ok timeout=RUNNING:899s", "it was RUNNING for 899000 ms"},
+    {"AlsoThatOfADispatch", "timeout=DISPATCHED:5min ok timeout=DISPATCHED:299s", "may last 300000 ms"},
+    {"ScheduledIsLimitedBySettingsAlone", "timeout=SCHEDULED:24h", "which nothing limits"},
+    {"AndByThemItIs", "scheduled=1min timeout=SCHEDULED:1min"},
+    // D-04 (5)
+    {"AResultThatMayBeInTheStreamIsWaitedFor", "unheard timeout=RUNNING:26min ok timeout=RUNNING:1559s",
+     "may last 900000 ms and 660000 ms more"},
+    {"TopicsHaveLimitsOfTheirOwn", "topic=job.quick timeout=RUNNING:20s ok timeout=RUNNING:19s", "may last 20000 ms"},
+    {"LongerOnesToo", "topic=job.slow timeout=RUNNING:1h", "may last 7200000 ms"},
+    {"AndSoHaveWorkflows", "topic=job.slow workflow=travel timeout=RUNNING:1min"},
+    // D-10
+    {"ALimitOfTheProcessIsInForce", "running=2h timeout=RUNNING:900s", "may last 7200000 ms"},
+    {"ZeroIsTheBuiltInOne", "running=2h settings={\"running_timeout_seconds\":0} timeout=RUNNING:899s",
+     "may last 900000 ms"},
+    {"OfThoseThatWereInForceTheSmallestCounts",
+     "running=2h settings={\"running_timeout_seconds\":0} settings={\"running_timeout_seconds\":30} "
+     "timeout=RUNNING:30s ok timeout=RUNNING:29s",
+     "may last 30000 ms"},
+    // RECON-03
+    {"ADeadlineMustBeOver", "enter=RUNNING deadline=2s timeout=RUNNING:1s", "no deadline that was over"},
+    {"ThenTheJobMayEnd", "enter=RUNNING deadline=2s timeout=RUNNING:2s"},
+    // When it began is not known.
+    {"SomeTimeoutsAreNotTheSchedulersOwn", "state=RUNNING enter=TIMEOUT"},
+    {"AWorkerMayHaveReportedATimeout", "timed_out timeout=RUNNING:1s"},
+    {"OrAFailure", "fatal failure=job_failed:1s"},
+    {"ASuccessIsNone", "result failure=job_failed:1s", "no worker has reported a failure"},
+    {"AGatewaysFailuresAreItsOwn", "failure=publish_failed:1s@gateway"},
+    {"ARetryLimitNeedsASecondDispatch",
+     "dispatches=1 failure=max_retries_exceeded:1s found=1 dispatches=2 failure=max_retries_exceeded:1s"},
+    {"AJobWithoutARequestIsMetTwiceBeforeItIsGivenUp", "failure=request_missing:4min ok failure=request_missing:140s",
+     "and it may wait for"},
+    {"UnlessAClockWasSet", "fault=clock_jump failure=request_missing:2min"},
+    {"AJobThatWaitsForCapacityIsGivenUpNoSoonerThanItMayBe",
+     "failure=pool_overloaded:24h ok failure=pool_overloaded:12h", "after 43200000 ms"},
+    {"AJobThatWaitsForAWorkerIsGivenUpNoSoonerThanAllTriesWouldTake",
+     "failure=no_workers:1381s ok failure=no_workers:1000s", "it may wait for 1381000 ms"},
+    // It excuses the jobs that have lost something.
+    {"ALossOfRedisDoesNotEndTheJudging", "failure=out_of_the_blue:1s failover rest", "J: |J:"},
+};
+using OwnEndsTold = Told<OwnEndsTest>;
+TEST_P(OwnEndsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, OwnEndsTold, ::testing::ValuesIn(kOwnEnds), title_of);
 
 TEST_F(OwnEndsTest, AnInvalidRequestBreaksARuleUnlessItHasBeenEvicted) {
-    EXPECT_THAT(failure_after(1s, "invalid_request"), IsEmpty()) << "it is not there any more";
+    failure_after(1s, "invalid_request");
+    EXPECT_THAT(found, IsEmpty()) << "it is not there any more";
     keys.set_string("job:req:J", R"({"job_id":"J","topic":"t","tenant_id":"a"})", kNever);
     rest();
     EXPECT_THAT(found, says("it is invalid"));
@@ -398,16 +344,9 @@ TEST_F(OwnEndsTest, TriesAndRetriesAreUsedUpOnlyOnceAllWereHad) {
         rest();
         return found;
     };
-    static_cast<void>(failure_after(1s, "max_scheduling_retries"));
+    failure_after(1s, "max_scheduling_retries");
     EXPECT_THAT(judged_with("attempts", "49"), says("after 49 tries of 50"));
     EXPECT_THAT(judged_with("attempts", "50"), IsEmpty());
-}
-
-TEST_F(OwnEndsTest, ARetryLimitNeedsASecondDispatch) {
-    set_field("J", "ls_dispatches", "1");
-    EXPECT_EQ(failure_after(1s, "max_retries_exceeded").size(), 1U);
-    set_field("J", "ls_dispatches", "2");
-    EXPECT_THAT(failure_after(1s, "max_retries_exceeded"), IsEmpty());
 }
 
 TEST_F(OwnEndsTest, AJobIsSetAsideAfterSixHandlersThatDidNotComeBack) {
@@ -417,35 +356,11 @@ TEST_F(OwnEndsTest, AJobIsSetAsideAfterSixHandlersThatDidNotComeBack) {
         set_field("J", "ls_in_hand", "");
     };
     handlers("abcdef");
-    EXPECT_THAT(failure_after(1s, "handling_lost"), says("when 5 in a row"));
+    failure_after(1s, "handling_lost");
+    EXPECT_THAT(found, says("when 5 in a row"));
     handlers("abcdefg");
     rest();
     EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(OwnEndsTest, AJobWithoutARequestIsMetTwiceBeforeItIsGivenUp) {
-    EXPECT_THAT(failure_after(2 * tunables.pending_age, "request_missing"), IsEmpty());
-    EXPECT_THAT(failure_after(tunables.pending_age + 20s, "request_missing"), says("and it may wait for"));
-    fault("clock_jump");
-    EXPECT_THAT(failure_after(tunables.pending_age, "request_missing"), IsEmpty());
-}
-
-TEST_F(OwnEndsTest, AJobThatWaitsForCapacityIsGivenUpNoSoonerThanItMayBe) {
-    EXPECT_THAT(failure_after(tunables.overload_limit, "pool_overloaded"), IsEmpty());
-    EXPECT_THAT(failure_after(tunables.overload_limit / 2, "pool_overloaded"), says("after 43200000 ms"));
-}
-
-TEST_F(OwnEndsTest, AJobThatWaitsForAWorkerIsGivenUpNoSoonerThanAllTriesWouldTake) {
-    EXPECT_THAT(failure_after(1381s, "no_workers"), IsEmpty());
-    EXPECT_THAT(failure_after(1000s, "no_workers"), says("it may wait for 1381000 ms"));
-}
-
-// It excuses the jobs that have lost something.
-TEST_F(OwnEndsTest, ALossOfRedisDoesNotEndTheJudging) {
-    static_cast<void>(failure_after(1s, "out of the blue"));
-    keys.restore([] {});
-    rest();
-    EXPECT_EQ(found.size(), 2U);
 }
 
 }  // namespace

@@ -13,6 +13,23 @@ struct LimitsInForceTest : RuleTest {
         now = Time{100s};
         model().set_time_limits(
             R"({"topics":{"job.t":{"max_retries":2}},"workflows":{"wf":{"total_timeout_seconds":60}}})");
+        define({
+            {"acquire", [this](auto& of) { acquire_parts(parts_of(of, ':')); }},
+            {"again", [this](auto& of) { acquire_again(first(of), std::stoll(second(of))); }},
+            {"answer", [this](auto& of) { answer_parts(parts_of(of, ':')); }},
+            {"allow", [this](auto& job) { allow(job); }},
+            {"unanswered",
+             [this](auto& job) {
+                 observe(EventKind::kernel_check, job, {.outcome = EventOutcome::not_applied}, When::answered);
+             }},
+            {"set", [this](auto& of) { set(first(of), first(second(of)).c_str(), std::stoll(second(second(of)))); }},
+            {"foreign", [this](auto&) { set_field("a", "deadline_unix", "1040000000", Topology::kGateway); }},
+            {"dispatch", [this](auto& job) { dispatch(job); }},
+            {"give_up", [this](auto& job) { give_up(job); }},
+            {"bypass", [this](auto&) { (*request.mutable_labels())["safety_bypassed"] = "true"; }},
+            {"send", [this](auto& of) { send_parts(parts_of(of, ':')); }},
+            {"change", [this](auto& timeouts) { change(timeouts.c_str()); }},
+        });
     }
 
     /// Acquired at 1000 s by the clock of Redis.
@@ -65,6 +82,25 @@ struct LimitsInForceTest : RuleTest {
         for (const auto& [name, value] : env) (*packet.mutable_job_request()->mutable_env())[name] = value;
         observe(EventKind::publish, job, {.subject = "worker.w.jobs", .packet = &packet}, When::before);
     }
+    /// job, deadline in milliseconds, workflow
+    void acquire_parts(std::vector<std::string> parts) {
+        parts.resize(3);
+        acquire(parts[0], parts[1].empty() ? 0 : std::stoll(parts[1]), parts[2].c_str());
+    }
+    /// job, run time in milliseconds, jobs at a time, retries
+    void answer_parts(std::vector<std::string> parts) {
+        parts.resize(4, "0");
+        answer(parts[0], std::stoll(parts[1]), std::stoi(parts[2]), std::stoi(parts[3]));
+    }
+    /// job, deadline in milliseconds, and of the constraints: all, how many jobs at a time, how many retries
+    void send_parts(std::vector<std::string> parts) {
+        parts.resize(5);
+        std::map<std::string, std::string> env;
+        if (parts[2] == "all") env["CORDUM_POLICY_CONSTRAINTS"] = constraints;
+        if (!parts[3].empty()) env["CORDUM_MAX_CONCURRENT_JOBS"] = parts[3];
+        if (!parts[4].empty()) env["CORDUM_MAX_RETRIES"] = parts[4];
+        send(parts[0], std::stoll(parts[1]), env);
+    }
     void read_settings(const char* command, When when, EventOutcome outcome = EventOutcome::applied) {
         observe(EventKind::redis, "", {.outcome = outcome, .command = command, .key = kSettingsKey}, when);
     }
@@ -83,141 +119,62 @@ private:
     int tokens_ = 0;
 };
 
-TEST_F(LimitsInForceTest, TheStricterDeadlineGoesToTheWorkerWithTheConstraints) {
-    acquire("a", 9000);
-    answer("a", 5000, 2);
-    send("a", 5000, {{"CORDUM_POLICY_CONSTRAINTS", constraints}, {"CORDUM_MAX_CONCURRENT_JOBS", "2"}});
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(LimitsInForceTest, TheRequestsOwnIsNotRaised) {
-    acquire("a", 3000);
-    answer("a", 5000);
-    send("a", 5000, {{"CORDUM_POLICY_CONSTRAINTS", constraints}});
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: its worker is given 5000 ms")));
-}
-
-TEST_F(LimitsInForceTest, NoConstraintIsKeptFromTheWorker) {
-    acquire("a");
-    answer("a", 0, 2, 3);
-    send("a", 0, {{"CORDUM_POLICY_CONSTRAINTS", constraints}, {"CORDUM_MAX_CONCURRENT_JOBS", "2"}});
-    EXPECT_THAT(found, ElementsAre(HasSubstr("CORDUM_MAX_RETRIES=\"\"")));
-    send("a", 0, {{"CORDUM_MAX_RETRIES", "3"}, {"CORDUM_MAX_CONCURRENT_JOBS", "2"}});
-    ASSERT_EQ(found.size(), 2U);
-    EXPECT_THAT(found[1], HasSubstr("is not given the constraints of policy"));
-}
-
-TEST_F(LimitsInForceTest, NoConstraintIsMadeUp) {
-    acquire("a");
-    answer("a", 0, 2);
-    const std::string others = constraints;
-    acquire("b");
-    allow("b");
-    send("b", 0, {{"CORDUM_MAX_RETRIES", "3"}});
-    EXPECT_THAT(found, ElementsAre(HasSubstr("CORDUM_MAX_RETRIES=\"3\"")));
-    send("b", 0, {{"CORDUM_POLICY_CONSTRAINTS", others}});
-    ASSERT_EQ(found.size(), 2U);
-    EXPECT_THAT(found[1], HasSubstr("is given other constraints than those of policy"));
-}
-
-TEST_F(LimitsInForceTest, WhatWasLetThroughWithoutAnAnswerHasNoConstraints) {
-    acquire("a");
-    answer("a", 0, 2);
-    (*request.mutable_labels())["safety_bypassed"] = "true";
-    send("a", 0);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LimitsInForceTest, ACallWithoutAnAnswerConstrainsNothing) {
-    acquire("a");
-    answer("a", 0, 2);
-    observe(EventKind::kernel_check, "a", {.outcome = EventOutcome::not_applied}, When::answered);
-    send("a", 0);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LimitsInForceTest, ADeadlineCountsFromWhenTheJobWasAcquired) {
-    acquire("a", 9000);
-    set("a", "deadline_unix", 1'009'000'000);
-    EXPECT_THAT(found, IsEmpty());
-    acquire("b", 9000);
-    set("b", "deadline_unix", 1'020'000'000);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: its deadline lies 20000 ms after it was acquired")));
-}
-
-TEST_F(LimitsInForceTest, ADeadlineIsNotMovedBack) {
-    acquire("a", 9000);
-    set("a", "deadline_unix", 1'009'000'000);
-    acquire_again("a", 1'005'000);
-    set("a", "deadline_unix", 1'014'000'000);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: its deadline is moved back by 5000 ms")));
-}
-
-TEST_F(LimitsInForceTest, ARunOfAWorkflowBoundsItsJobs) {
-    acquire("a", 90'000, "wf");
-    allow("a");
-    set("a", "deadline_unix", 1'060'000'000);
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-    acquire("b", 90'000, "wf");
-    allow("b");
-    set("b", "deadline_unix", 1'090'000'000);
-    dispatch("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("30000 ms later than the strictest")));
-}
-
-TEST_F(LimitsInForceTest, TheRunTimeThatPolicyAllowsIsADeadline) {
-    acquire("a");
-    answer("a", 5000);
-    set("a", "deadline_unix", 1'005'000'000);
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-    acquire("b");
-    answer("b", 5000);
-    dispatch("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it is dispatched without a deadline")));
-}
-
-TEST_F(LimitsInForceTest, TheClocksOfOthersAreTheirOwn) {
-    acquire("a", 9000);
-    allow("a");
-    set_field("a", "deadline_unix", "1040000000", Topology::kGateway);
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LimitsInForceTest, RetriesAreTheLeastOfAllThatLimitThem) {
-    acquire("a");
-    answer("a", 0, 0, 5);
-    for (int dispatches = 1; dispatches <= 3; ++dispatches) {
-        acquire_again("a", 1'000'000);
-        set("a", "ls_dispatches", dispatches);
-    }
-    EXPECT_THAT(found, IsEmpty()) << "the topic allows two retries";
-    give_up("a");
-    EXPECT_THAT(found, IsEmpty());
-    acquire_again("a", 1'000'000);
-    set("a", "ls_dispatches", 4);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("once more after 3 times")));
-}
-
-TEST_F(LimitsInForceTest, NoJobIsGivenUpWithRetriesLeft) {
-    acquire("a");
-    allow("a");
-    set("a", "ls_dispatches", 2);
-    give_up("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("used up after 2 dispatches, and it has 2")));
-}
-
-TEST_F(LimitsInForceTest, AJobWaitsByALimitThatPolicyHasGiven) {
-    acquire("a");
-    answer("a", 0, 2);
-    set("a", "ls_waits_limit", 2);
-    EXPECT_THAT(found, IsEmpty());
-    set("a", "ls_waits_limit", 3);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("policy has never given that one")));
-}
+constexpr Story kLimits[] = {
+    {"TheStricterDeadlineGoesToTheWorkerWithTheConstraints",
+     "acquire=a:9000 answer=a:5000:2 send=a:5000:all:2 times=1"},
+    {"TheRequestsOwnIsNotRaised", "acquire=a:3000 answer=a:5000 send=a:5000:all", "a: its worker is given 5000 ms"},
+    {"NoConstraintIsKeptFromTheWorker", "acquire=a answer=a:0:2:3 send=a:0:all:2 send=a:0::2:3",
+     "CORDUM_MAX_RETRIES=\"\"|is not given the constraints of policy"},
+    {"NoConstraintIsMadeUp", "acquire=a answer=a:0:2 acquire=b allow=b send=b:0:::3 send=b:0:all",
+     "CORDUM_MAX_RETRIES=\"3\"|is given other constraints than those of policy"},
+    {"WhatWasLetThroughWithoutAnAnswerHasNoConstraints", "acquire=a answer=a:0:2 bypass send=a:0"},
+    {"ACallWithoutAnAnswerConstrainsNothing", "acquire=a answer=a:0:2 unanswered=a send=a:0"},
+    {"ADeadlineCountsFromWhenTheJobWasAcquired",
+     "acquire=a:9000 set=a:deadline_unix:1009000000 ok acquire=b:9000 set=b:deadline_unix:1020000000",
+     "b: its deadline lies 20000 ms after it was acquired"},
+    {"ADeadlineIsNotMovedBack",
+     "acquire=a:9000 set=a:deadline_unix:1009000000 again=a:1005000 set=a:deadline_unix:1014000000",
+     "a: its deadline is moved back by 5000 ms"},
+    {"ARunOfAWorkflowBoundsItsJobs",
+     "acquire=a:90000:wf allow=a set=a:deadline_unix:1060000000 dispatch=a ok acquire=b:90000:wf allow=b "
+     "set=b:deadline_unix:1090000000 dispatch=b",
+     "30000 ms later than the strictest"},
+    {"TheRunTimeThatPolicyAllowsIsADeadline",
+     "acquire=a answer=a:5000 set=a:deadline_unix:1005000000 dispatch=a ok acquire=b answer=b:5000 dispatch=b",
+     "b: it is dispatched without a deadline"},
+    {"TheClocksOfOthersAreTheirOwn", "acquire=a:9000 allow=a foreign dispatch=a"},
+    // The topic allows two retries.
+    {"RetriesAreTheLeastOfAllThatLimitThem",
+     "acquire=a answer=a:0:0:5 again=a:1000000 set=a:ls_dispatches:1 again=a:1000000 set=a:ls_dispatches:2 "
+     "again=a:1000000 set=a:ls_dispatches:3 give_up=a ok again=a:1000000 set=a:ls_dispatches:4",
+     "once more after 3 times"},
+    {"NoJobIsGivenUpWithRetriesLeft", "acquire=a allow=a set=a:ls_dispatches:2 give_up=a",
+     "used up after 2 dispatches, and it has 2"},
+    {"AJobWaitsByALimitThatPolicyHasGiven", "acquire=a answer=a:0:2 set=a:ls_waits_limit:2 ok set=a:ls_waits_limit:3",
+     "policy has never given that one"},
+    {"ClocksThatWereSetTellNothing", "fault=clock_jump acquire=a:9000 set=a:deadline_unix:5"},
+    {"AJobOfWhichRedisHasLostSomethingIsNotJudged",
+     "acquire=a:9000 answer=a:0 evict=job:req:a send=a:5000 set=a:deadline_unix:5 acquire=b:9000 answer=b:0 failover "
+     "send=b:5000"},
+    {"RetriesAreThoseThatTheReplicaHasReadLast",
+     "change={\"topics\":{\"job.t\":{\"max_retries\":1}}} acquire=a allow=a set=a:ls_dispatches:1 "
+     "set=a:ls_dispatches:2 again=a:1000000 ok set=a:ls_dispatches:3",
+     "once more after 2 times, and may be dispatched again 1 times"},
+    {"WhatTheReplicaReadMeanwhileMayCountOrNot",
+     "acquire=a allow=a change={\"topics\":{\"job.t\":{\"max_retries\":1}}} set=a:ls_dispatches:1 "
+     "set=a:ls_dispatches:2 set=a:ls_dispatches:3 give_up=a"},
+    {"ARunLastsAsLongAsTheNewSettingsSay",
+     "change={\"workflows\":{\"wf\":{\"total_timeout_seconds\":5}}} acquire=a:0:wf allow=a "
+     "set=a:deadline_unix:1005000000 dispatch=a ok acquire=b:0:wf set=b:deadline_unix:1060000000",
+     "neither its request (0 ms), nor its workflow nor policy says so"},
+    {"WhatWasOnItsWayGoesByWhatTheReplicaHadReadBeforeItWentDown",
+     "change={\"workflows\":{\"wf\":{\"child_timeout_seconds\":5}}} acquire=a:0:wf allow=a down dispatch=a ok +1min "
+     "acquire=b:0:wf allow=b dispatch=b",
+     "dispatched without a deadline"},
+};
+using LimitsTold = Told<LimitsInForceTest>;
+TEST_P(LimitsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, LimitsTold, ::testing::ValuesIn(kLimits), title_of);
 
 TEST_F(LimitsInForceTest, AnOpenCircuitIsNoLimitWhereTheFailModeIsOpen) {
     acquire("a");
@@ -238,26 +195,6 @@ TEST_F(LimitsInForceTest, AnOpenCircuitIsNoLimitWhereTheFailModeIsOpen) {
     acquire("a");
     set("a", "ls_waits_limit", 0);
     EXPECT_EQ(found.size(), 2U) << "what an operator has set at the start stays";
-}
-
-TEST_F(LimitsInForceTest, ClocksThatWereSetTellNothing) {
-    fault("clock_jump");
-    acquire("a", 9000);
-    set("a", "deadline_unix", 5);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LimitsInForceTest, AJobOfWhichRedisHasLostSomethingIsNotJudged) {
-    acquire("a", 9000);
-    answer("a", 0);
-    evict("job:req:a");
-    send("a", 5000);
-    set("a", "deadline_unix", 5);
-    acquire("b", 9000);
-    answer("b", 0);
-    keys.restore([] {});
-    send("b", 5000);
-    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(LimitsInForceTest, AReplicaNeedNotKnowTheRequestThatReplacesTheOneThatItHandles) {
@@ -282,57 +219,17 @@ TEST_F(LimitsInForceTest, AJobThatWasApprovedIsSentAsTheQuestionWas) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("its worker is given 5000 ms")));
 }
 
-TEST_F(LimitsInForceTest, RetriesAreThoseThatTheReplicaHasReadLast) {
-    change(R"({"topics":{"job.t":{"max_retries":1}}})");
-    acquire("a");
-    allow("a");
-    for (const std::int64_t dispatches : {1, 2}) set("a", "ls_dispatches", dispatches);
-    acquire_again("a", 1'000'000);
-    EXPECT_THAT(found, IsEmpty());
-    set("a", "ls_dispatches", 3);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("once more after 2 times, and may be dispatched again 1 times")));
-}
-
-TEST_F(LimitsInForceTest, WhatTheReplicaReadMeanwhileMayCountOrNot) {
-    acquire("a");
-    allow("a");
-    change(R"({"topics":{"job.t":{"max_retries":1}}})");
-    for (const std::int64_t dispatches : {1, 2, 3}) set("a", "ls_dispatches", dispatches);
-    give_up("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LimitsInForceTest, ARunLastsAsLongAsTheNewSettingsSay) {
-    change(R"({"workflows":{"wf":{"total_timeout_seconds":5}}})");
-    acquire("a", 0, "wf");
-    allow("a");
-    set("a", "deadline_unix", 1'005'000'000);
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-    acquire("b", 0, "wf");
-    set("b", "deadline_unix", 1'060'000'000);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("neither its request (0 ms), nor its workflow nor policy says so")));
-}
-
-TEST_F(LimitsInForceTest, WhatWasOnItsWayGoesByWhatTheReplicaHadReadBeforeItWentDown) {
-    change(R"({"workflows":{"wf":{"child_timeout_seconds":5}}})");
-    acquire("a", 0, "wf");
-    allow("a");
-    befall(EventKind::node_down, kReplica);
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-    now += 1min;
-    acquire("b", 0, "wf");
-    allow("b");
-    dispatch("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("dispatched without a deadline")));
-}
-
 /// Dispatched at 1001 s by the clock of Redis.
 struct DispatchLimitsTest : LimitsInForceTest {
     DispatchLimitsTest() {
         tunables.dispatch_timeout = 60s;
         tunables.reconciler_interval = 5s;
+        define({
+            {"stay",
+             [this](auto& time) {
+                 time_out_after(std::chrono::duration_cast<std::chrono::milliseconds>(duration_of(time)));
+             }},
+        });
     }
     void time_out_after(std::chrono::milliseconds stay) {
         acquire("a");
@@ -340,36 +237,32 @@ struct DispatchLimitsTest : LimitsInForceTest {
         now += stay;
         move("a", "TIMEOUT", 1'001'000 + stay.count());
     }
-    static constexpr const char* kShort = R"({"reconciler":{"dispatch_timeout_seconds":5}})";
 };
 
-TEST_F(DispatchLimitsTest, AReplicaGoesByWhatItHasReadLast) {
-    change(kShort);
-    time_out_after(6s);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DispatchLimitsTest, WhatADocumentDoesNotSayIsWhatItStartedWith) {
-    change(kShort);
-    change(R"({"topics":{"job.other":{"max_retries":2}}})");
-    time_out_after(6s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("may stay for 60000 ms")));
-}
-
-TEST_F(DispatchLimitsTest, ThatAppliesAsLongAsItIs) {
-    change(R"({"topics":{"job.other":{"max_retries":2}}})");
-    time_out_after(61s);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(DispatchLimitsTest, ATopicHasItsOwn) {
-    change(R"({"topics":{"job.t":{"dispatch_timeout":"4s"}}})");
-    time_out_after(5s);
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kStays[] = {
+    {"AReplicaGoesByWhatItHasReadLast", "change={\"reconciler\":{\"dispatch_timeout_seconds\":5}} stay=6s"},
+    {"WhatADocumentDoesNotSayIsWhatItStartedWith",
+     "change={\"reconciler\":{\"dispatch_timeout_seconds\":5}} change={\"topics\":{\"job.other\":{\"max_retries\":2}}} "
+     "stay=6s",
+     "may stay for 60000 ms"},
+    {"ThatAppliesAsLongAsItIs", "change={\"topics\":{\"job.other\":{\"max_retries\":2}}} stay=61s"},
+    {"ATopicHasItsOwn", "change={\"topics\":{\"job.t\":{\"dispatch_timeout\":\"4s\"}}} stay=5s"},
+};
+using StaysTold = Told<DispatchLimitsTest>;
+TEST_P(StaysTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, StaysTold, ::testing::ValuesIn(kStays), title_of);
 
 /// The settings hold the limits of another file when the replica starts.
 struct StartingTest : LimitsInForceTest {
+    StartingTest() {
+        define({
+            {"find", [this](auto& hash) { find(hash == "own" ? kFingerprint : hash.c_str()); }},
+            {"write",
+             [this](auto& hash) { write(by, hash == "own" ? kFingerprint : hash.c_str(), hash == "own" ? 2 : 9); }},
+            {"failed", [this](auto&) { read_settings("EVALSHA", When::answered, EventOutcome::not_applied); }},
+            {"begin", [this](auto&) { begin_to_work(); }},
+        });
+    }
     void find(const char* hash) {
         write(Topology::kOperator, hash, 9);
         read_settings("GET", When::applied);
@@ -387,47 +280,20 @@ struct StartingTest : LimitsInForceTest {
     static constexpr const char* kFingerprint = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
 };
 
-TEST_F(StartingTest, AReplicaThatStartsWritesTheLimitsOfItsFile) {
-    find("of-another-file");
-    write(kReplica, kFingerprint, 2);
-    begin_to_work();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StartingTest, WhatElseItAddsDoesNotMatter) {
-    find("of-another-file");
-    write(kReplica, "of-another-file", 9);  // with the pools, say
-    begin_to_work();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("left those of another one in the settings")));
-}
-
-TEST_F(StartingTest, AndDoesNotLeaveThoseOfAnother) {
-    find("of-another-file");
-    begin_to_work();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("left those of another one in the settings")));
-    begin_to_work();
-    EXPECT_EQ(found.size(), 1U) << "it is said once";
-}
-
-TEST_F(StartingTest, UnlessItCannot) {
-    find("of-another-file");
-    read_settings("EVALSHA", When::answered, EventOutcome::not_applied);
-    begin_to_work();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StartingTest, OrAnotherProcessHasWrittenMeanwhile) {
-    find("of-another-file");
-    write(Topology::kOperator, "of-a-third-file", 8);
-    begin_to_work();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StartingTest, OrTheyAreOfItsFile) {
-    find(kFingerprint);
-    begin_to_work();
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kStarts[] = {
+    {"AReplicaThatStartsWritesTheLimitsOfItsFile", "find=of-another-file write=own begin"},
+    // With the pools, say.
+    {"WhatElseItAddsDoesNotMatter", "find=of-another-file write=of-another-file begin",
+     "left those of another one in the settings"},
+    // It is said once.
+    {"AndDoesNotLeaveThoseOfAnother", "find=of-another-file begin begin", "left those of another one in the settings"},
+    {"UnlessItCannot", "find=of-another-file failed begin"},
+    {"OrAnotherProcessHasWrittenMeanwhile", "find=of-another-file write=of-a-third-file@operator begin"},
+    {"OrTheyAreOfItsFile", "find=own begin"},
+};
+using StartsTold = Told<StartingTest>;
+TEST_P(StartsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, StartsTold, ::testing::ValuesIn(kStarts), title_of);
 
 TEST_F(LimitsInForceTest, WhatAFileSaysIsWhatIsWrittenOfIt) {
     const auto write = [this](const char* total) {

@@ -9,6 +9,14 @@ struct LiveWorkerOnlyTest : RuleTest {
     LiveWorkerOnlyTest() : RuleTest(rules::live_worker_only) {
         tunables.worker_ttl = 8s;
         tunables.hydrated_worker_ttl = 4s;
+        define({
+            {"commit", [this](auto& of) { commit(first(of), second(of)); }},
+            {"send", [this](auto& job) { send(job, "worker.w.jobs"); }},
+            {"on_topic", [this](auto& job) { send(job, "job.default"); }},
+            {"dispatch", [this](auto& job) { dispatch(job); }},
+            {"snapshot", [this](auto&) { read_snapshot("$9\r\n{\"workers\": [{\"worker_id\": \"w\"}]}\r\n"); }},
+            {"cut_snapshot", [this](auto&) { read_snapshot("$9\r\n{\"workers\": [{\"worker_id\": \"w\r\n"); }},
+        });
     }
 
     void commit(std::string_view job, std::string_view worker) {
@@ -24,79 +32,27 @@ struct LiveWorkerOnlyTest : RuleTest {
     }
 };
 
-TEST_F(LiveWorkerOnlyTest, AWorkerThatWasJustHeardMayBeSentTo) {  // STALE-01
-    hear("w");
-    now += 9s;  // the replica's clock may be an eighth slow
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 0U) << "nobody was dead";
-}
-
-TEST_F(LiveWorkerOnlyTest, AWorkerThatIsSilentForTooLongMayNot) {  // STALE-03
-    hear("w");
-    now += 9500ms;
-    dispatch("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: it is published on worker.w.jobs by a replica to which that "
-                                             "worker was dead for 500 ms")));
-}
-
-TEST_F(LiveWorkerOnlyTest, WhatOthersHaveHeardDoesNotCount) {  // STALE-01
-    hear("w", kOther);
-    dispatch("a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a replica that has never heard of that worker")));
-}
-
-TEST_F(LiveWorkerOnlyTest, ARestartedReplicaKnowsWhomTheSnapshotNames) {
-    hear("w");
-    tell(event_of(EventKind::node_down, ""));
-    read_snapshot("$9\r\n{\"workers\": [{\"worker_id\": \"w\"}]}\r\n");
-    now += 4500ms;
-    dispatch("a");
-    EXPECT_THAT(found, IsEmpty());
-    now += 100ms;
-    dispatch("b");
-    EXPECT_EQ(found.size(), 1U) << "unheard, it lives for hydrated_worker_ttl only";
-}
-
-TEST_F(LiveWorkerOnlyTest, ASnapshotThatCannotBeReadNamesNobody) {
-    read_snapshot("$9\r\n{\"workers\": [{\"worker_id\": \"w\r\n");
-    dispatch("a");
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(LiveWorkerOnlyTest, TheReplicaIsJudgedByItsLastLook) {
-    hear("w");
-    commit("a", "w");
-    now += 1min;  // frozen, without knowing it
-    send("a", "worker.w.jobs");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LiveWorkerOnlyTest, SendingTheSameDispatchAgainIsAnotherRulesBusiness) {
-    hear("w");
-    dispatch("a");
-    now += 1min;
-    send("a", "worker.w.jobs");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LiveWorkerOnlyTest, AJobOnItsTopicIsForWhoeverListens) {
-    commit("a", "");
-    send("a", "job.default");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LiveWorkerOnlyTest, IsPutToTheTestWhereSomebodyIsDead) {
-    hear("w");
-    hear("other");
-    now += 10s;
-    commit("a", "w");  // and taken back
-    EXPECT_EQ(times_exercised(), 1U);
-    hear("w");
-    dispatch("b");
-    EXPECT_EQ(times_exercised(), 2U) << "the choice could have fallen on the other";
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kSent[] = {
+    // STALE-01: the replica's clock may be an eighth slow; no worker was dead.
+    {"AWorkerThatWasJustHeardMayBeSentTo", "hear=w +9s dispatch=a times=0"},
+    // STALE-03
+    {"AWorkerThatIsSilentForTooLongMayNot", "hear=w +9500ms dispatch=a",
+     "a: it is published on worker.w.jobs by a replica to which that worker was dead for 500 ms"},
+    {"WhatOthersHaveHeardDoesNotCount", "hear=w@other dispatch=a", "a replica that has never heard of that worker"},
+    // Unheard, it lives for hydrated_worker_ttl only.
+    {"ARestartedReplicaKnowsWhomTheSnapshotNames", "hear=w down snapshot +4500ms dispatch=a ok +100ms dispatch=b",
+     "b:"},
+    {"ASnapshotThatCannotBeReadNamesNobody", "cut_snapshot dispatch=a", "a:"},
+    // It was frozen without knowing it.
+    {"TheReplicaIsJudgedByItsLastLook", "hear=w commit=a:w +1min send=a"},
+    {"SendingTheSameDispatchAgainIsAnotherRulesBusiness", "hear=w dispatch=a +1min send=a"},
+    {"AJobOnItsTopicIsForWhoeverListens", "commit=a: on_topic=a"},
+    // The second choice could have fallen on the other.
+    {"IsPutToTheTestWhereSomebodyIsDead", "hear=w hear=other +10s commit=a:w times=1 hear=w dispatch=b times=2"},
+};
+using SentTold = Told<LiveWorkerOnlyTest>;
+TEST_P(SentTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SentTold, ::testing::ValuesIn(kSent), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

@@ -9,7 +9,27 @@ constexpr std::string_view kJobLock = "cordum:scheduler:job:J";
 
 struct LockExclusionTest : RuleTest {
     static constexpr NodeId kHolder = kReplica;
-    LockExclusionTest() : RuleTest(rules::lock_exclusion) {}
+    LockExclusionTest() : RuleTest(rules::lock_exclusion) {
+        define({
+            {"take", [this](auto& token) { take(by, token.empty() ? "token" : token); }},
+            {"expire",
+             [this](auto& token) {
+                 lock(EventKind::lock_expired, Topology::kRedis, kHolder, kJobLock, token.empty() ? "token" : token);
+             }},
+            {"renew", [this](auto& token) { renew(by, token); }},
+            {"named", [this](auto& of) { state_by(by, second(of), first(of)); }},
+            {"state", [this](auto& to) { state(by, to); }},
+            {"back", [this](auto& of) { give_back(by, first(of), second(of)); }},
+            {"released", [this](auto&) { lock(EventKind::lock_released, kHolder, kHolder); }},
+            {"stolen",
+             [this](auto& key) { lock(EventKind::lock_released, kHolder, kOther, key.empty() ? kJobLock : key); }},
+            {"unknown", [this](auto& key) { lock(EventKind::lock_released, kHolder, NodeId{}, key); }},
+            {"short_lived", [this](auto&) { tunables.job_lock_ttl = 8s; }},
+            {"publish",
+             [this](auto&) { observe(EventKind::publish, "J", {.subject = "worker.w.jobs"}, When::before); }},
+            {"ack", [this](auto&) { observe(EventKind::ack, "J", {}, When::before, by); }},
+        });
+    }
 
     void lock(EventKind kind, NodeId node, NodeId holder, std::string_view key = kJobLock,
               std::string_view token = "token") {
@@ -33,13 +53,32 @@ struct LockExclusionTest : RuleTest {
     }
 };
 
-TEST_F(LockExclusionTest, NobodyRenewsALockThatAnotherOneHolds) {
-    take(kHolder);
-    renew(kHolder, "token");
-    EXPECT_THAT(found, IsEmpty());
-    renew(kOther, "lost");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it renewed cordum:scheduler:job:J, which another one holds")));
-}
+constexpr Story kExclusions[] = {
+    {"NobodyRenewsALockThatAnotherOneHolds", "take renew=token ok renew=lost@other",
+     "it renewed cordum:scheduler:job:J, which another one holds"},
+    {"WhoeverGoesByALockThatItHasLostMayNotEvenTimeItOut", "take expire take=later@other named=TIMEOUT:token",
+     "made TIMEOUT by a replica that does not hold its lock"},
+    {"TwoHandlersOfOneReplicaAreTwoHolders",
+     "take=first expire=first take=second named=SCHEDULED:second ok named=DISPATCHED:first back=first:second "
+     "back=second:second",
+     "has lost its lock to another one of the same replica|another handler of the same replica holds"},
+    {"TheHolderItselfNamesItsLock", "take named=SCHEDULED:", "names no lock"},
+    {"WithoutTheWordsOfACommandReplicasAreToldApart", "take state=SCHEDULED ok state=DISPATCHED@other",
+     "does not hold its lock"},
+    {"ALockThatRanOutIsNobodys", "take expire state=DENIED", "made DENIED by a replica that does not hold its lock"},
+    {"AGatewaysOwnWritesAreItsOwnAffair", "take state=FAILED@gateway state=CANCELLED@operator"},
+    {"NobodyGivesBackTheLockOfAnother", "take released ok take@other stolen", "gave back cordum:scheduler:job:J"},
+    {"ThatHoldsForEveryLock", "stolen=saga:trip:lock", "gave back saga:trip:lock"},
+    // After a loss of data.
+    {"UnlessItIsNotKnownWhoHadIt", "unknown=saga:trip:lock"},
+    // The replica's clock may be an eighth slow.
+    {"AJobIsPublishedOnlyWhileTheLockMayLive", "short_lived take +9s publish ok +1ms publish",
+     "whose lock on it ran out 1001 ms ago"},
+    {"IsPutToTheTestWhereWhoeverHeldALockGoesOn", "take expire ack@other times=0 ack ack times=1"},
+};
+using ExclusionsTold = Told<LockExclusionTest>;
+TEST_P(ExclusionsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ExclusionsTold, ::testing::ValuesIn(kExclusions), title_of);
 
 // LOCK-10
 TEST_F(LockExclusionTest, NoStateIsWrittenWithoutTheLock) {
@@ -54,105 +93,6 @@ TEST_F(LockExclusionTest, NoStateIsWrittenWithoutTheLock) {
         state_by(kHolder, "token", to);
         EXPECT_THAT(found, IsEmpty()) << to;
     }
-}
-
-TEST_F(LockExclusionTest, ATimeOutAndACancellationNeedNoLock) {
-    take(kHolder);
-    state_by(kOther, "", "TIMEOUT");
-    state_by(kOther, "", "CANCELLED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LockExclusionTest, WhoeverGoesByALockThatItHasLostMayNotEvenDoThat) {
-    take(kHolder);
-    lock(EventKind::lock_expired, Topology::kRedis, kHolder);
-    take(kOther, "later");
-    state_by(kHolder, "token", "TIMEOUT");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("made TIMEOUT by a replica that does not hold its lock")));
-}
-
-TEST_F(LockExclusionTest, TwoHandlersOfOneReplicaAreTwoHolders) {
-    take(kHolder, "first");
-    lock(EventKind::lock_expired, Topology::kRedis, kHolder, kJobLock, "first");
-    take(kHolder, "second");
-    state_by(kHolder, "second", "SCHEDULED");
-    EXPECT_THAT(found, IsEmpty());
-    state_by(kHolder, "first", "DISPATCHED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has lost its lock to another one of the same replica")));
-    found.clear();
-    give_back(kHolder, "first", "second");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("another handler of the same replica holds")));
-    found.clear();
-    give_back(kHolder, "second", "second");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LockExclusionTest, TheHolderItselfNamesItsLock) {
-    take(kHolder);
-    state_by(kHolder, "", "SCHEDULED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("names no lock")));
-}
-
-TEST_F(LockExclusionTest, WithoutTheWordsOfACommandReplicasAreToldApart) {
-    take(kHolder);
-    state(kHolder, "SCHEDULED");
-    EXPECT_THAT(found, IsEmpty());
-    state(kOther, "DISPATCHED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("does not hold its lock")));
-}
-
-TEST_F(LockExclusionTest, ALockThatRanOutIsNobodys) {
-    take(kHolder);
-    lock(EventKind::lock_expired, Topology::kRedis, kHolder);
-    state(kHolder, "DENIED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("made DENIED by a replica that does not hold its lock")));
-}
-
-TEST_F(LockExclusionTest, AGatewaysOwnWritesAreItsOwnAffair) {
-    take(kHolder);
-    state(Topology::kGateway, "FAILED");
-    state(Topology::kOperator, "CANCELLED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LockExclusionTest, NobodyGivesBackTheLockOfAnother) {
-    take(kHolder);
-    lock(EventKind::lock_released, kHolder, kHolder);
-    EXPECT_THAT(found, IsEmpty());
-    take(kOther);
-    lock(EventKind::lock_released, kHolder, kOther);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("gave back cordum:scheduler:job:J")));
-}
-
-TEST_F(LockExclusionTest, ThatHoldsForEveryLock) {
-    lock(EventKind::lock_released, kHolder, kOther, "saga:trip:lock");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("gave back saga:trip:lock")));
-    found.clear();
-    lock(EventKind::lock_released, kHolder, NodeId{}, "saga:trip:lock");
-    EXPECT_THAT(found, IsEmpty()) << "after a loss of data nobody knows who had it";
-}
-
-TEST_F(LockExclusionTest, AJobIsPublishedOnlyWhileTheLockMayLive) {
-    tunables.job_lock_ttl = 8s;
-    take(kHolder);
-    fakes::Event send = event_of(EventKind::publish, "J", When::before);
-    send.subject = "worker.w.jobs";
-    now += 9s;  // the replica's clock may be an eighth slow
-    tell(send);
-    EXPECT_THAT(found, IsEmpty());
-    now += 1ms;
-    tell(send);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("whose lock on it ran out 1001 ms ago")));
-}
-
-TEST_F(LockExclusionTest, IsPutToTheTestWhereWhoeverHeldALockGoesOn) {
-    take(kHolder);
-    lock(EventKind::lock_expired, Topology::kRedis, kHolder);
-    tell(event_of(EventKind::ack, "J", When::before, kOther));
-    EXPECT_EQ(times_exercised(), 0U);
-    tell(event_of(EventKind::ack, "J", When::before));
-    tell(event_of(EventKind::ack, "J", When::before));
-    EXPECT_EQ(times_exercised(), 1U);
 }
 
 }  // namespace

@@ -8,7 +8,28 @@ namespace {
 using namespace testing;
 
 struct NoColdStartTest : RuleTest {
-    NoColdStartTest() : RuleTest(rules::no_cold_start) { now = Time{100s}; }
+    NoColdStartTest() : RuleTest(rules::no_cold_start) {
+        now = Time{100s};
+        define({
+            {"snapshot",
+             [this](auto& of) { write_snapshot(kOther, of.empty() ? "w" : first(of), std::stoi(second(of, "0"))); }},
+            {"false_snapshot", [this](auto&) { write_snapshot({}); }},
+            {"submit", [this](auto& of) { submit(first(of), second(of)); }},
+            {"start", [this](auto& job) { start_with_snapshot(job.empty() ? "a" : job); }},
+            {"restart", [this](auto&) { restart(); }},
+            {"take", [this](auto& job) { take(job); }},
+            {"try", [this](auto& job) { count_try(job); }},
+            {"away", [this](auto& job) { turn_away(job); }},
+            {"sent",
+             [this](auto&) {
+                 by_command(kReplica, {"EVALSHA"},
+                            [&] { set_field("a", "state", "DISPATCHED"), set_field("a", "attempts", "1"); });
+             }},
+            {"tried", [this](auto&) { set_field("a", "attempts", "1", kOther); }},
+            {"unanswered", [this](auto&) { redis(When::answered, EventOutcome::unknown); }},
+            {"broken", [this](auto&) { befall(EventKind::connection_broken, by); }},
+        });
+    }
 
     void redis(When when, EventOutcome outcome = EventOutcome::applied) {
         observe(EventKind::redis, {}, {.outcome = outcome}, when);
@@ -44,7 +65,6 @@ struct NoColdStartTest : RuleTest {
         befall(EventKind::node_down, kReplica);
         befall(EventKind::node_up, kReplica);
     }
-    void begin_fault(std::string_view name) { observe(EventKind::fault, "", {.name = name}); }
     void start_with_snapshot(std::string_view job = "a") {
         write_snapshot();
         submit(job);
@@ -52,143 +72,33 @@ struct NoColdStartTest : RuleTest {
     }
 };
 
-TEST_F(NoColdStartTest, AWorkerInTheSnapshotIsKnownAtOnce) {  // REG-06
-    start_with_snapshot();
-    now += 1s;
-    turn_away("a");
-    EXPECT_THAT(found, ElementsAre("a: it was turned away for want of a worker by a replica that has just started, and "
-                                   "the snapshot names w for job.t"));
-}
-
-TEST_F(NoColdStartTest, WhatWasAskedBeforeACrashIsNotOfTheStart) {
-    write_snapshot();
-    submit("a");
-    take("a");
-    restart();
-    count_try("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, AJobThatIsSentIsNotTurnedAway) {
-    start_with_snapshot();
-    take("a");
-    by_command(kReplica, {"EVALSHA"}, [this] {
-        set_field("a", "state", "DISPATCHED");
-        set_field("a", "attempts", "1");
-    });
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(NoColdStartTest, ATryThatIsWrittenAgainIsNoOther) {
-    start_with_snapshot();
-    set_field("a", "attempts", "1", kOther);
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, WithoutASnapshotEveryStartIsCold) {  // REG-07
-    submit("a");
-    restart();
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, ASnapshotIsGoodForAWhile) {
-    start_with_snapshot();
-    now += 14s;
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, AnOldSnapshotIsGoodForNothing) {
-    write_snapshot();
-    submit("a");
-    now += 25s;
-    restart();
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, AWorkerThatTheReplicaHearsItselfIsNotJudged) {
-    start_with_snapshot();
-    hear("w");
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, AWorkerThatALaterSnapshotOmitsMayNotHaveBeenRead) {
-    start_with_snapshot();
-    write_snapshot(kOther, "another");
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, TheLeastRoomThatASnapshotSaidCounts) {
-    write_snapshot(kOther, "w", 4);
-    submit("a");
-    restart();
-    write_snapshot(kOther, "w", 0);
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, TheRoomIsForAllJobsThatTheReplicaHasTaken) {
-    write_snapshot(kOther, "w", 3);
-    submit("a");
-    restart();
-    take("other");
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, AReplicaWhoseCallFailedMayBeCold) {
-    start_with_snapshot();
-    redis(When::answered, EventOutcome::unknown);
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-    start_with_snapshot("b");
-    befall(EventKind::connection_broken, kReplica);
-    turn_away("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, NothingIsJudgedAfterNewPools) {
-    start_with_snapshot();
-    begin_fault("config.update");
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, NothingIsJudgedAfterAClockWasSet) {
-    start_with_snapshot();
-    begin_fault("clock_jump");
-    turn_away("a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, AJobThatAsksForMoreThanItsTopicIsNotJudged) {
-    write_snapshot();
-    submit("a", "placement.zone");
-    submit("b");
-    submit("b", "placement.zone");
-    restart();
-    turn_away("a");
-    turn_away("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoColdStartTest, ASnapshotThatIsLostOrChangedByAFaultIsNoneAnyMore) {
-    write_snapshot({});
-    submit("a");
-    restart();
-    turn_away("a");
-    start_with_snapshot("b");
-    evict("sys:workers:snapshot");
-    write_snapshot();
-    turn_away("b");
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kColdStarts[] = {
+    // REG-06
+    {"AWorkerInTheSnapshotIsKnownAtOnce", "start +1s away=a",
+     "a: it was turned away for want of a worker by a replica that has just started, and the snapshot names w for "
+     "job.t"},
+    {"WhatWasAskedBeforeACrashIsNotOfTheStart", "snapshot submit=a take=a restart try=a"},
+    {"AJobThatIsSentIsNotTurnedAway", "start take=a sent times=1"},
+    {"ATryThatIsWrittenAgainIsNoOther", "start tried away=a"},
+    // REG-07
+    {"WithoutASnapshotEveryStartIsCold", "submit=a restart away=a"},
+    {"ASnapshotIsGoodForAWhile", "start +14s away=a"},
+    {"AnOldSnapshotIsGoodForNothing", "snapshot submit=a +25s restart away=a"},
+    {"AWorkerThatTheReplicaHearsItselfIsNotJudged", "start hear=w away=a"},
+    {"AWorkerThatALaterSnapshotOmitsMayNotHaveBeenRead", "start snapshot=another away=a"},
+    {"TheLeastRoomThatASnapshotSaidCounts", "snapshot=w:4 submit=a restart snapshot=w:0 away=a"},
+    {"TheRoomIsForAllJobsThatTheReplicaHasTaken", "snapshot=w:3 submit=a restart take=other away=a"},
+    {"AReplicaWhoseCallFailedMayBeCold", "start unanswered away=a start=b broken away=b"},
+    {"NothingIsJudgedAfterNewPools", "start fault=config.update away=a"},
+    {"NothingIsJudgedAfterAClockWasSet", "start fault=clock_jump away=a"},
+    {"AJobThatAsksForMoreThanItsTopicIsNotJudged",
+     "snapshot submit=a:placement.zone submit=b submit=b:placement.zone restart away=a away=b"},
+    {"ASnapshotThatIsLostOrChangedByAFaultIsNoneAnyMore",
+     "false_snapshot submit=a restart away=a start=b evict=sys:workers:snapshot snapshot away=b"},
+};
+using ColdStartsTold = Told<NoColdStartTest>;
+TEST_P(ColdStartsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ColdStartsTold, ::testing::ValuesIn(kColdStarts), title_of);
 
 TEST_F(NoColdStartTest, AReplicaTriesToReadTheSnapshotForAWhile) {
     const auto look = [this](EventOutcome outcome) {

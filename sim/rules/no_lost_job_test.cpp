@@ -27,6 +27,19 @@ struct NoLostJobTest : RuleTest {
     }
 };
 
+TEST_F(NoLostJobTest, AtTheEndAJobIsOverOrWaitsForAnApproval) {
+    submit("a");
+    EXPECT_THAT(verdicts(), ElementsAre(HasSubstr("it is not known to Redis")));
+    for (const std::string state : {"PENDING", "SCHEDULED", "DISPATCHED", "RUNNING"}) {
+        set_field("a", "state", state);
+        EXPECT_THAT(verdicts(), ElementsAre(HasSubstr("at the end it is " + state)));
+    }
+    for (const std::string state : {"APPROVAL_REQUIRED", "SUCCEEDED", "TIMEOUT"}) {
+        set_field("a", "state", state);
+        EXPECT_THAT(verdicts(), IsEmpty()) << state;
+    }
+}
+
 TEST_F(NoLostJobTest, ALeaderThatGoesBeforeAnyTickHasNotedItMayTakeAlongWhatItHad) {
     submit("a");
     fault("nats.new_leader");

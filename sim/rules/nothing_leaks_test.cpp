@@ -11,7 +11,29 @@ constexpr const char* kLockOfA = "cordum:scheduler:job:a";
 constexpr std::int64_t kSomeTime = 1'000'000'000'000'000;
 
 struct NothingLeaks : RuleTest {
-    NothingLeaks() : RuleTest(rules::nothing_leaks) {}
+    NothingLeaks() : RuleTest(rules::nothing_leaks) {
+        define({
+            {"grant", [this](auto& key) { grant(key.empty() ? kLockOfA : key); }},
+            {"ever", [this](auto& key) { grant(key, kNever); }},
+            {"others", [this](auto&) { grant(kLockOfA, kSomeTime, "other"); }},
+            {"mark", [this](auto&) { set_text("cordum:bus:inflight:CORDUM_SYS:7:d", "1"); }},
+            {"saga_ttl", [this](auto&) { now += tunables.saga_lock_ttl; }},
+            {"run_ttl", [this](auto&) { now += tunables.run_lock_ttl; }},
+            {"job_ttl", [this](auto&) { now += tunables.job_lock_ttl; }},
+            {"unrest", [this](auto&) { rest(false); }},
+            {"ask", [this](auto&) { call({"token"}); }},
+            {"release", [this](auto&) { ask_for_release(); }},
+            {"commit",
+             [this](auto&) {
+                 call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", "token", "to", "RUNNING"});
+             }},
+            {"refused", [this](auto&) { reply(EventOutcome::not_applied); }},
+            {"silence", [this](auto&) { reply(EventOutcome::unknown); }},
+            {"replied", [this](auto&) { reply(EventOutcome::applied, kLockOfA); }},
+            {"unreplied", [this](auto&) { reply(EventOutcome::unknown, kLockOfA); }},
+            {"gone", [this](auto& how) { gone(how == "expired" ? Removal::expired : Removal::deleted); }},
+        });
+    }
 
     /// Acquires it, or renews it.
     void grant(const std::string& key, std::int64_t expires_at = kSomeTime, const std::string& token = "token") {
@@ -35,89 +57,50 @@ struct NothingLeaks : RuleTest {
     }
 };
 
-TEST_F(NothingLeaks, NoLockOfAnyKindIsGrantedForEver) {
-    for (const char* key : {kSagaLock, kTickLock, "cordum:scheduler:snapshot:writer"}) {
-        found.clear();
-        grant(key, kNever);
-        EXPECT_THAT(found, ElementsAre(HasSubstr("is granted for ever"))) << key;
-    }
-    found.clear();
-    rest_after(0s);
-    EXPECT_EQ(found.size(), 3U) << "and at rest it is still there";
-}
-
-TEST_F(NothingLeaks, NorMadeToLastForEverLater) {
-    grant(kTickLock);
-    EXPECT_THAT(found, IsEmpty());
-    grant(kTickLock, kNever);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is granted for ever")));
-}
-
-TEST_F(NothingLeaks, AnInFlightMarkExpires) {
-    set_text("cordum:bus:inflight:CORDUM_SYS:7:d", "1");
-    rest_after(0s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("cordum:bus:inflight:CORDUM_SYS:7:d never expires")));
-}
-
-TEST_F(NothingLeaks, ARollbacksLockIsGoneAfterItsLongestTime) {
-    grant(kSagaLock);
-    rest_after(tunables.saga_lock_ttl);
-    EXPECT_THAT(found, IsEmpty()) << "its holder may have died with it";
-    rest_after(tunables.saga_lock_ttl);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("saga:trip:lock was taken")));
-}
-
-TEST_F(NothingLeaks, AClockThatWasSetBackProlongsIt) {
-    grant(kSagaLock);
-    fault("clock_jump");
-    rest_after(1h);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NothingLeaks, TheLockOfARunIsGoneAfterItsLife) {
-    grant("cordum:wf:run:lock:r");
-    rest_after(tunables.run_lock_ttl);
-    EXPECT_THAT(found, IsEmpty()) << "its holder may have died with it";
-    rest_after(tunables.run_lock_ttl);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("cordum:wf:run:lock:r is still held")));
-}
-
-TEST_F(NothingLeaks, TheLockOfAJobIsGoneAtRest) {
-    grant(kLockOfA);
-    now += tunables.job_lock_ttl;
-    rest(false);
-    EXPECT_THAT(found, IsEmpty()) << "the run was cut off";
-    EXPECT_EQ(times_exercised(), 0U);
-    rest();
-    EXPECT_THAT(found, ElementsAre("a: all has been quiet for longer than a lock lives, and cordum:scheduler:job:a is "
-                                   "still held"));
-    EXPECT_EQ(times_exercised(), 1U);
-}
+constexpr Story kLocks[] = {
+    {"NoLockOfAnyKindIsGrantedForEver",
+     "ever=saga:trip:lock ever=cordum:reconciler:default ever=cordum:scheduler:snapshot:writer",
+     "is granted for ever|is granted for ever|is granted for ever"},
+    {"AtRestTheyAreStillThere",
+     "ever=saga:trip:lock ever=cordum:reconciler:default ever=cordum:scheduler:snapshot:writer forget rest", ": |: |:"},
+    {"NorMadeToLastForEverLater", "grant=cordum:reconciler:default ok ever=cordum:reconciler:default",
+     "is granted for ever"},
+    {"AnInFlightMarkExpires", "mark rest", "cordum:bus:inflight:CORDUM_SYS:7:d never expires"},
+    // Its holder may have died with it.
+    {"ARollbacksLockIsGoneAfterItsLongestTime", "grant=saga:trip:lock saga_ttl rest ok saga_ttl rest",
+     "saga:trip:lock was taken"},
+    {"AClockThatWasSetBackProlongsIt", "grant=saga:trip:lock fault=clock_jump +1h rest"},
+    {"TheLockOfARunIsGoneAfterItsLife", "grant=cordum:wf:run:lock:r run_ttl rest ok run_ttl rest",
+     "cordum:wf:run:lock:r is still held"},
+    // The first time the run was cut off.
+    {"TheLockOfAJobIsGoneAtRest", "grant job_ttl unrest ok times=0 rest times=1",
+     "a: all has been quiet for longer than a lock lives, and cordum:scheduler:job:a is still held"},
+    {"ThePeriodicLoopsKeepTheirLocks", "grant=cordum:reconciler:default +1h rest"},
+    {"ALockIsGoneSoonAfterItsHolderHasAskedForThat",
+     "grant release +9s gone=deleted ok grant release +60s gone=expired",
+     "a: its holder asked for the release of cordum:scheduler:job:a"},
+    // A commit goes on about the job.
+    {"ACallThatSaysMoreOfTheJobAsksForNoRelease", "grant commit +60s gone=deleted"},
+    {"AReplicaWithoutRepliesCannotReleaseIt",
+     "grant release +30s refused +5s gone=deleted ok grant release +30s refused +15s gone=deleted",
+     "its holder asked for the release of cordum:scheduler:job:a"},
+    {"WhileRedisRefusesItNoReplicaCanReleaseIt",
+     "grant fault=redis.errors release +50s heal=redis.errors +9s gone=expired"},
+    {"AReplicaThatDiesMeanwhileLeavesItToExpire", "grant release down +60s gone=expired"},
+    // A replica whose reply to a request for the lock was lost releases what it may not have; another one holds it.
+    {"OnlyTheHolderCanReleaseIt", "others release +60s gone=expired"},
+    {"AReplicaWithoutAReplyThatItHoldsALockReleasesIt",
+     "ask grant replied +20s gone=expired ok ask grant unreplied +20s gone=expired", "had no reply that it holds it"},
+};
+using LocksTold = Told<NothingLeaks>;
+TEST_P(LocksTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, LocksTold, ::testing::ValuesIn(kLocks), title_of);
 
 TEST_F(NothingLeaks, NoHandlerIsLeftAtRest) {
     model().at_rest(keys, false, 1);
     EXPECT_THAT(found, IsEmpty());
     model().at_rest(keys, true, 1);
     EXPECT_THAT(found, ElementsAre(HasSubstr("1 handlers are still at work")));
-}
-
-TEST_F(NothingLeaks, ThePeriodicLoopsKeepTheirLocks) {
-    grant(kTickLock);
-    rest_after(1h);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NothingLeaks, ALockIsGoneSoonAfterItsHolderHasAskedForThat) {
-    grant(kLockOfA);
-    ask_for_release();
-    now += 9s;
-    gone(Removal::deleted);
-    EXPECT_THAT(found, IsEmpty());
-    grant(kLockOfA);
-    ask_for_release();
-    now += 60s;
-    gone(Removal::expired);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: its holder asked for the release of cordum:scheduler:job:a")));
 }
 
 TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLifeItIsAskedForOnceMore) {
@@ -132,47 +115,6 @@ TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLife
     EXPECT_THAT(found, ElementsAre(HasSubstr("its holder asked for the release of cordum:scheduler:job:a")));
 }
 
-// A commit goes on about the job.
-TEST_F(NothingLeaks, ACallThatSaysMoreOfTheJobAsksForNoRelease) {
-    grant(kLockOfA);
-    call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", "token", "to", "RUNNING"});
-    now += 60s;
-    gone(Removal::deleted);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NothingLeaks, AReplicaWithoutRepliesCannotReleaseIt) {
-    for (const auto since_the_last : {5s, 15s}) {
-        grant(kLockOfA);
-        ask_for_release();
-        now += 30s;
-        reply(EventOutcome::not_applied);
-        now += since_the_last;
-        gone(Removal::deleted);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its holder asked for the release of cordum:scheduler:job:a")));
-}
-
-TEST_F(NothingLeaks, WhileRedisRefusesItNoReplicaCanReleaseIt) {
-    grant(kLockOfA);
-    fault("redis.errors");
-    ask_for_release();
-    now += 50s;
-    fault("redis.errors", "end");
-    now += 9s;
-    gone(Removal::expired);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NothingLeaks, AReplicaThatDiesMeanwhileLeavesItToExpire) {
-    grant(kLockOfA);
-    ask_for_release();
-    befall(EventKind::node_down, kReplica);
-    now += 60s;
-    gone(Removal::expired);
-    EXPECT_THAT(found, IsEmpty());
-}
-
 // A rollback's lock has an end of its own.
 TEST_F(NothingLeaks, AnotherKindOfLockIsLeftToExpire) {
     grant(kSagaLock);
@@ -180,27 +122,6 @@ TEST_F(NothingLeaks, AnotherKindOfLockIsLeftToExpire) {
     now += 60s;
     gone(Removal::expired, kSagaLock);
     EXPECT_THAT(found, IsEmpty());
-}
-
-// A replica whose reply to a request for the lock was lost releases what it may not have; another one holds it.
-TEST_F(NothingLeaks, OnlyTheHolderCanReleaseIt) {
-    grant(kLockOfA, kSomeTime, "other");
-    ask_for_release();
-    now += 60s;
-    gone(Removal::expired);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NothingLeaks, AReplicaWithoutAReplyThatItHoldsALockReleasesIt) {
-    for (const auto outcome : {EventOutcome::applied, EventOutcome::unknown}) {
-        EXPECT_THAT(found, IsEmpty());
-        call({"token"});
-        grant(kLockOfA);
-        reply(outcome, kLockOfA);
-        now += 20s;
-        gone(Removal::expired);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("had no reply that it holds it")));
 }
 
 /// A replica that is asked to stop, with a message of a job in flight and its lock.
@@ -213,6 +134,15 @@ struct StoppingReplica : NothingLeaks {
         grant(kLockOfA);
         reply(EventOutcome::applied, kLockOfA);
         now += 1s;
+        define({
+            {"announce", [this](auto&) { announce(); }},
+            {"deliver", [this](auto&) { message(EventKind::deliver, When::applied); }},
+            {"stop", [this](auto&) { stop(); }},
+            {"requeue", [this](auto&) { requeue(); }},
+            {"release", [this](auto&) { release(); }},
+            {"killed", [this](auto&) { befall(EventKind::fault, by); }},
+            {"broken", [this](auto&) { befall(EventKind::connection_broken, by); }},
+        });
     }
     void announce() { observe(EventKind::core_publish, "", {.subject = "sys.handshake"}, When::before); }
     void message(EventKind kind, When when) {
@@ -226,93 +156,27 @@ struct StoppingReplica : NothingLeaks {
     }
     void requeue() { message(EventKind::nak, When::before); }
     void release() { gone(Removal::deleted); }
-    void goes_down() { befall(EventKind::node_down, kReplica); }
 };
 
-// By then the number may be another message's.
-TEST_F(StoppingReplica, WhatWasDeliveredBeforeAPowerCutNeedsNoAnswer) {
-    fault("nats.power_cut");
-    stop();
-    release();
-    goes_down();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoppingReplica, ItAnswersWhatItHasInFlight) {
-    stop();
-    release();
-    goes_down();
-    EXPECT_THAT(found, ElementsAre("a: it has stopped as it was asked to, and has not answered message 7, which it was "
-                                   "delivered"));
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(StoppingReplica, ItAnswersEachDeliveryOfAMessage) {
-    message(EventKind::deliver, When::applied);
-    stop();
-    release();
-    requeue();
-    goes_down();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has not answered message 7")));
-}
-
-TEST_F(StoppingReplica, ItReleasesItsLocks) {
-    stop();
-    fault("stop", "end");
-    requeue();
-    goes_down();
-    EXPECT_THAT(found,
-                ElementsAre("a: it has stopped as it was asked to, and has not released cordum:scheduler:job:a"));
-}
-
-TEST_F(StoppingReplica, OneThatHasDoneBothIsRight) {
-    stop();
-    requeue();
-    release();
-    goes_down();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoppingReplica, OneThatIsKilledOrFrozenMeanwhileNeedNot) {
-    for (const EventKind what : {EventKind::fault, EventKind::paused, EventKind::connection_broken}) {
-        befall(EventKind::node_up, kReplica);
-        now += 1min;
-        announce();
-        message(EventKind::deliver, When::applied);
-        stop();
-        befall(what, kReplica);
-        goes_down();
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoppingReplica, OneThatHasNotStartedYetNeedNot) {
-    fault("crash");
-    goes_down();
-    message(EventKind::deliver, When::applied);
-    stop();
-    goes_down();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoppingReplica, WhatAFormerLifetimeHeldIsNotItsOwn) {
-    fault("crash");
-    goes_down();
-    befall(EventKind::node_up, kReplica);
-    announce();
-    now += 1s;
-    stop();
-    goes_down();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoppingReplica, ARedisThatDoesNotReplyKeepsTheLock) {
-    stop();
-    requeue();
-    reply(EventOutcome::unknown);
-    goes_down();
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kStopping[] = {
+    // By then the number may be another message's.
+    {"WhatWasDeliveredBeforeAPowerCutNeedsNoAnswer", "fault=nats.power_cut stop release down"},
+    {"ItAnswersWhatItHasInFlight", "stop release down times=1",
+     "a: it has stopped as it was asked to, and has not answered message 7, which it was delivered"},
+    {"ItAnswersEachDeliveryOfAMessage", "deliver stop release requeue down", "has not answered message 7"},
+    {"ItReleasesItsLocks", "stop heal=stop requeue down",
+     "a: it has stopped as it was asked to, and has not released cordum:scheduler:job:a"},
+    {"OneThatHasDoneBothIsRight", "stop requeue release down"},
+    {"OneThatIsKilledOrFrozenMeanwhileNeedNot",
+     "up +1min announce deliver stop killed down up +1min announce deliver stop freeze down up +1min announce deliver "
+     "stop broken down"},
+    {"OneThatHasNotStartedYetNeedNot", "fault=crash down deliver stop down"},
+    {"WhatAFormerLifetimeHeldIsNotItsOwn", "fault=crash down up announce +1s stop down"},
+    {"ARedisThatDoesNotReplyKeepsTheLock", "stop requeue silence down"},
+};
+using StoppingTold = Told<StoppingReplica>;
+TEST_P(StoppingTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, StoppingTold, ::testing::ValuesIn(kStopping), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

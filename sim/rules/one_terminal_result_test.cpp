@@ -13,6 +13,29 @@ struct ResultTurnsTest : RuleTest {
         set_field("J", "state", "RUNNING");
         store(7, cap::JOB_STATUS_SUCCEEDED);
         store(8, cap::JOB_STATUS_FAILED);
+        define({
+            {"deliver", [this](auto& number) { deliver(by, std::stoull(number)); }},
+            {"back", [this](auto& of) { hand_back(by, std::stoull(first(of)), duration_of(second(of, "500ms"))); }},
+            {"note", [this](auto& number) { note(std::stoull(number)); }},
+            {"unnote", [this](auto&) { keys.hash_remove(*keys.find("job:meta:J"), "ls_result_first"); }},
+            {"ask", [this](auto&) { ask(by); }},
+            {"refused", [this](auto&) { ask(by, EventOutcome::not_applied); }},
+            {"lock", [this](auto&) { take_lock(by); }},
+            {"end", [this](auto& state) { end(by, state); }},
+            {"state", [this](auto& to) { set_field("J", "state", to, by); }},
+            {"set", [this](auto& of) { set_field("J", first(of), second(of), by); }},
+            {"settle", [this](auto&) { acknowledge_result("J", {}); }},
+            {"overtaken", [this](auto&) { hand_back_seven_and_end_by_eight(); }},
+            {"others",
+             [this](auto& count) {
+                 for (int i = 0; i < std::stoi(count); ++i) deliver(by, 20 + i);
+             }},
+            {"stranger", [this](auto&) { store(6, cap::JOB_STATUS_CANCELLED, "stranger"); }},
+            {"denied", [this](auto&) { store(6, cap::JOB_STATUS_DENIED); }},
+            {"agreeing", [this](auto&) { store(9, cap::JOB_STATUS_SUCCEEDED); }},
+            {"sent", [this](auto&) { set_field("J", "ls_worker", "w"); }},
+            {"anybody", [this](auto&) { tunables.results_from_any_worker = true; }},
+        });
     }
 
     void store(std::uint64_t sequence, cap::JobStatus status, std::string_view worker = "w") {
@@ -44,162 +67,42 @@ struct ResultTurnsTest : RuleTest {
     }
 };
 
-// D-17
-TEST_F(ResultTurnsTest, OvertakingOneThatWasNotedAlarms) {
-    deliver(kReplica, 7);
-    note(7);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
-}
-
-TEST_F(ResultTurnsTest, OvertakingOneThatWasHandedBackForABusyLockAlarms) {
-    deliver(kReplica, 7);
-    hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED")));
-}
-
-// It stands among many results of the job, and neither it nor any other reaches Redis.
-TEST_F(ResultTurnsTest, OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown) {
-    deliver(kReplica, 7);
-    ask(kReplica, EventOutcome::not_applied);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, OneThatFoundNoPlaceAmongManyIsNotKnown) {
-    for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
-    deliver(kReplica, 7);
-    hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, OfManyThatComeAtOneInstantTheFirstMayHaveToWait) {
-    deliver(kReplica, 7);
-    for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
-    hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, ManyThatComeLaterTakeNobodysPlace) {
-    deliver(kReplica, 7);
-    now += 1ms;
-    for (std::uint64_t other = 20; other < 28; ++other) deliver(kReplica, other);
-    hand_back_seven_and_end_by_eight();
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(ResultTurnsTest, SevenOthersLeaveOnePlace) {
-    for (std::uint64_t other = 20; other < 27; ++other) deliver(kReplica, other);
-    deliver(kReplica, 7);
-    hand_back_seven_and_end_by_eight();
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(ResultTurnsTest, WhatAStrangerReportsContradictsNobody) {
-    store(6, cap::JOB_STATUS_CANCELLED, "stranger");
-    note(6);
-    set_field("J", "ls_worker", "w");
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, WhoeverReportsIsBelievedWhereNobodyIsNamed) {
-    store(6, cap::JOB_STATUS_CANCELLED, "stranger");
-    note(6);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(ResultTurnsTest, WhereTheSettingSaysSoAnybodyIsBelieved) {
-    tunables.results_from_any_worker = true;
-    store(6, cap::JOB_STATUS_CANCELLED, "stranger");
-    note(6);
-    set_field("J", "ls_worker", "w");
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(ResultTurnsTest, AReportOfWhatNoRunningJobBecomesContradictsNobody) {
-    store(6, cap::JOB_STATUS_DENIED);
-    note(6);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, TheFirstOneMayEndItsJobWhateverElseIsInHand) {
-    note(8);
-    deliver(kReplica, 7);
-    deliver(kReplica, 8);
-    end(kReplica, "SUCCEEDED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, NobodyKnowsOfOneThatHasNotBeenInHand) {
-    deliver(kReplica, 7);
-    deliver(kOther, 8);
-    hand_back(kReplica, 7, tunables.retry_delay_store);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, WhoHasTheLockAlreadyNeedNotWait) {
-    deliver(kOther, 8);
-    take_lock(kOther);
-    deliver(kReplica, 7);
-    ask(kReplica);
-    hand_back(kReplica, 7, tunables.retry_delay_busy);
-    set_field("J", "state", "FAILED", kOther);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, AnAckWaitIsEnough) {
-    deliver(kReplica, 7);
-    note(7);
-    now += tunables.bus_ack_wait;
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, WhatIsSettledOrForgottenBindsNobody) {
-    note(7);
-    acknowledge_result("J", {});
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, ResultsThatAgreeAreNotCompared) {
-    store(9, cap::JOB_STATUS_SUCCEEDED);
-    note(7);
-    deliver(kOther, 9);
-    end(kOther, "SUCCEEDED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, AnEndThatNoResultBringsIsNoneOfTheirBusiness) {
-    note(7);
-    deliver(kOther, 8);
-    end(kOther, "TIMEOUT");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultTurnsTest, ANoteThatIsTakenAwaySettlesNothing) {
-    deliver(kReplica, 7);
-    note(7);
-    keys.hash_remove(*keys.find("job:meta:J"), "ls_result_first");
-    hand_back(kReplica, 7, 1s);
-    deliver(kOther, 8);
-    end(kOther, "FAILED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("number 8 makes it FAILED, and number 7")));
-}
+constexpr Story kResultTurns[] = {
+    // D-17
+    {"OvertakingOneThatWasNotedAlarms", "deliver=7 note=7 deliver=8@other end=FAILED@other",
+     "number 8 makes it FAILED, and number 7"},
+    {"OvertakingOneThatWasHandedBackForABusyLockAlarms", "deliver=7 overtaken", "number 8 makes it FAILED"},
+    // It stands among many results of the job, and neither it nor any other reaches Redis.
+    {"OneThatIsHandedBackWithoutAnAnswerAboutTheLockIsNotKnown",
+     "deliver=7 refused back=7 deliver=8@other end=FAILED@other"},
+    {"OneThatFoundNoPlaceAmongManyIsNotKnown", "others=8 deliver=7 overtaken"},
+    {"OfManyThatComeAtOneInstantTheFirstMayHaveToWait", "deliver=7 others=8 overtaken"},
+    {"ManyThatComeLaterTakeNobodysPlace", "deliver=7 +1ms others=8 overtaken", "number 8 makes it FAILED"},
+    {"SevenOthersLeaveOnePlace", "others=7 deliver=7 overtaken", "number 8 makes it FAILED"},
+    {"WhatAStrangerReportsContradictsNobody", "stranger note=6 sent deliver=8@other end=FAILED@other"},
+    {"WhoeverReportsIsBelievedWhereNobodyIsNamed", "stranger note=6 deliver=8@other end=FAILED@other", "and number 6"},
+    {"WhereTheSettingSaysSoAnybodyIsBelieved", "anybody stranger note=6 sent deliver=8@other end=FAILED@other",
+     "and number 6"},
+    {"AReportOfWhatNoRunningJobBecomesContradictsNobody", "denied note=6 deliver=8@other end=FAILED@other"},
+    {"TheFirstOneMayEndItsJobWhateverElseIsInHand", "note=8 deliver=7 deliver=8 end=SUCCEEDED"},
+    {"NobodyKnowsOfOneThatHasNotBeenInHand", "deliver=7 deliver=8@other back=7:1s end=FAILED@other"},
+    {"WhoHasTheLockAlreadyNeedNotWait", "deliver=8@other lock@other deliver=7 ask back=7 state=FAILED@other"},
+    {"AnAckWaitIsEnough", "deliver=7 note=7 +10min deliver=8@other end=FAILED@other"},
+    {"WhatIsSettledOrForgottenBindsNobody", "note=7 settle deliver=8@other end=FAILED@other"},
+    {"ResultsThatAgreeAreNotCompared", "agreeing note=7 deliver=9@other end=SUCCEEDED@other"},
+    {"AnEndThatNoResultBringsIsNoneOfTheirBusiness", "note=7 deliver=8@other end=TIMEOUT@other"},
+    {"WhatAnEndHasRecordedStays", "set=worker_id:w end=FAILED set=worker_id:w ok set=result_ptr:p",
+     "it ended FAILED, and then result_ptr changed from \"\" to \"p\""},
+    {"OnlyItsOutputIsChangedByAQuarantine",
+     "set=worker_id:w end=SUCCEEDED set=result_ptr:p end=OUTPUT_QUARANTINED ok set=worker_id:v",
+     "and then worker_id changed from \"w\" to \"v\""},
+    {"AnEndIsTheLast", "end=SUCCEEDED end=FAILED", "and then state changed from \"SUCCEEDED\" to \"FAILED\""},
+    {"ANoteThatIsTakenAwaySettlesNothing", "deliver=7 note=7 unnote back=7:1s deliver=8@other end=FAILED@other",
+     "number 8 makes it FAILED, and number 7"},
+};
+using ResultTurnsTold = Told<ResultTurnsTest>;
+TEST_P(ResultTurnsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ResultTurnsTold, ::testing::ValuesIn(kResultTurns), title_of);
 
 struct OneTerminalResultWithLoss : RuleTest {
     OneTerminalResultWithLoss() : RuleTest(rules::one_terminal_result) {}

@@ -15,7 +15,22 @@ constexpr const char* kMicros = "1700000000000000";
 constexpr const char* kCreated = "2023-11-14T22:13:20.000123Z";
 
 struct RecordsTrueTest : RuleTest {
-    RecordsTrueTest() : RuleTest(rules::records_true) { now = Time{std::chrono::milliseconds{1'700'000'000'000}}; }
+    RecordsTrueTest() : RuleTest(rules::records_true) {
+        now = Time{std::chrono::milliseconds{1'700'000'000'000}};
+        define({
+            {"running", [this](auto&) { running(); }},
+            {"do",
+             [this](auto& acts) {
+                 command(by, [&] {
+                     for (const auto& one : parts_of(acts, ';')) this->act(parts_of(one, '~'));
+                 });
+             }},
+            {"reports", [this](auto& of) { report_parts(parts_of(of, '~')); }},
+            {"tells", [this](auto& of) { tell_parts(parts_of(of, '~')); }},
+            {"remove", [this](auto& key) { keys.remove(*keys.find(key)); }},
+            {"send", [this](auto& of) { send(first(of).c_str(), second(of).c_str()); }},
+        });
+    }
 
     auto field(std::string name, std::string value) {
         return [this, name, value] { keys.hash_set(at<Hash>("job:meta:a"), name, value); };
@@ -60,6 +75,34 @@ struct RecordsTrueTest : RuleTest {
         const auto packet = engine::wire::make_packet(std::move(result), trace, "cordum-scheduler", {});
         observe(EventKind::publish, job, {.subject = engine::wire::kSubjectDlq, .packet = &packet}, When::before);
     }
+    void send(const char* number, const char* id) {
+        command(kReplica, field("ls_dispatches", number));
+        observe(EventKind::publish, "a", {.subject = "worker.w.jobs", .message_id = id}, When::before);
+    }
+    static std::string spaced(std::string text) {
+        std::ranges::replace(text, '_', ' ');
+        return text;
+    }
+    static cap::JobStatus status_of(const std::string& name) {
+        cap::JobStatus status{};
+        EXPECT_TRUE(cap::JobStatus_Parse("JOB_STATUS_" + name, &status)) << name;
+        return status;
+    }
+    /// Of a command that does several, as `act~…`.
+    void act(std::vector<std::string> of) {
+        of.resize(4);
+        if (of[0] == "field") field(of[1], of[2])();
+        if (of[0] == "text") text(of[1], of[2])();
+        if (of[0] == "score") score(of[1], std::stod(of[2]))();
+        if (of[0] == "entry") entry(of[1], of[2])();
+        if (of[0] == "because") field("failure_reason", spaced(of[1]))();
+        if (of[0] == "letter") letter("JOB_STATUS_" + of[1], of[2], spaced(of[3]))();
+    }
+    void report_parts(const std::vector<std::string>& of) { reports(status_of(of[0]), of[1], spaced(of[2])); }
+    void tell_parts(std::vector<std::string> of) {
+        of.resize(5, "a");
+        tells(status_of(of[0]), of[1], spaced(of[2]), std::stoi(of[3]), of[4]);
+    }
     template <class Answer>
     void answers(EventKind kind, Answer answer) {
         answer.set_reason("because");
@@ -71,24 +114,94 @@ struct RecordsTrueTest : RuleTest {
 
 // Dead letters ----------------------------------------------------------------------------------------------------------
 
-TEST_F(RecordsTrueTest, ALetterSaysWhatBecameOfTheJob) {
-    running();
-    command(kReplica, field("state", "TIMEOUT"), field("failure_reason", "timeout: RUNNING >15m"),
-            letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: RUNNING >15m"));
-    EXPECT_THAT(found, IsEmpty());
-    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: RUNNING >15m", 200);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RecordsTrueTest, ATimeoutWithAnUnheardResultHasACodeOfItsOwn) {
-    for (const char* code : {"timeout_unheard", "timeout"}) {
-        running();
-        if (auto* former = keys.find("dlq:entry:a")) keys.remove(*former, Removal::deleted);
-        command(kReplica, field("state", "TIMEOUT"),
-                letter("JOB_STATUS_TIMEOUT", code, "timeout: RUNNING >15m, and a result has not been heard"));
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its code is that of another reason")));
-}
+constexpr Story kRecords[] = {
+    {"ALetterSaysWhatBecameOfTheJob",
+     "running do=field~state~TIMEOUT;because~timeout:_RUNNING_>15m;letter~TIMEOUT~timeout~timeout:_RUNNING_>15m "
+     "tells=TIMEOUT~timeout~timeout:_RUNNING_>15m~200"},
+    {"ATimeoutWithAnUnheardResultHasACodeOfItsOwn",
+     "running "
+     "do=field~state~TIMEOUT;letter~TIMEOUT~timeout_unheard~timeout:_RUNNING_>15m,_and_a_result_has_not_been_heard"},
+    {"AndNoOther",
+     "running do=field~state~TIMEOUT;letter~TIMEOUT~timeout~timeout:_RUNNING_>15m,_and_a_result_has_not_been_heard",
+     "its code is that of another reason"},
+    {"ACodeOfAnotherEndIsNone", "running do=field~state~TIMEOUT;letter~DENIED~safety_denied~no",
+     "it is not of that end"},
+    {"ADenialHasItsReasonFromPolicy", "running do=field~state~DENIED;letter~DENIED~safety_denied~no",
+     "policy has not given that reason"},
+    {"NorDoesAStatusOfAnotherCode", "running do=field~state~TIMEOUT;letter~FAILED~timeout~timeout:_x",
+     "it has another status"},
+    {"WhatAWorkerHasReportedIsPassedOn",
+     "running reports=FAILED~oom~out_of_memory do=field~state~FAILED;letter~FAILED~oom~out_of_memory"},
+    {"AndNothingElse", "running reports=FAILED~oom~out_of_memory do=field~state~FAILED;letter~FAILED~oom~something",
+     "no worker has reported that"},
+    {"TopicTriesStateAndReasonAreThoseOfTheRecord",
+     "running do=field~state~TIMEOUT;field~attempts~2;because~timeout:_y;letter~TIMEOUT~timeout~timeout:_x",
+     "counts 1 tries, and its record 2|gives the reason 'timeout: x'"},
+    // A gateway's dead letters are its own.
+    {"ALetterHasTheDocumentedFieldsAndNoOthers",
+     "do=text~dlq:entry:poison:S:1~{\"job_id\":\"poison:S:1\",\"code\":\"x\"} "
+     "do=text~dlq:entry:b~{\"job_id\":\"b\",\"created_at\":1700000000} do=text~dlq:entry:c~{}@gateway",
+     "has a code, which no letter has|created_at that is no time"},
+    {"AWarningHasTheStatusOfItsCode", "tells=FAILED~quarantine_failed~~0 ok tells=DENIED~quarantine_failed~~0",
+     "a: quarantine_failed is published with JOB_STATUS_DENIED"},
+    {"ThePublicationSaysTheSame",
+     "running do=field~state~TIMEOUT;letter~TIMEOUT~timeout~timeout:_x tells=FAILED~timeout~timeout:_x~200 "
+     "tells=TIMEOUT~timeout~timeout:_x~0 tells=TIMEOUT~timeout~timeout:_x~200~b",
+     "and JOB_STATUS_FAILED, timeout (timeout: x) is published|timeout is published with the number 0, which is "
+     "200|under the trace b"},
+    {"ALetterThatWasEvictedMayStillBePublished",
+     "running do=field~state~TIMEOUT;letter~TIMEOUT~timeout~timeout:_x running evict=dlq:entry:a "
+     "do=field~state~TIMEOUT;letter~TIMEOUT~timeout~timeout:_found_without_one tells=TIMEOUT~timeout~timeout:_x~200 "
+     "tells=TIMEOUT~timeout~timeout:_found_without_one~200 ok tells=TIMEOUT~timeout~timeout:_y~200",
+     "and JOB_STATUS_TIMEOUT, timeout (timeout: y) is published"},
+    {"TimesAreMicrosecondsAndThoseOfLettersSeconds",
+     "do=field~state~PENDING;field~updated_at~1700000000000000;score~job:index:pending~1.7e15;score~dlq:index~1.7e9;"
+     "entry~job:events:a~1700000000000000|PENDING ok do=score~job:recent~1.7e12 do=score~dlq:index~1.7e15 "
+     "do=entry~job:events:a~1700000000|RUNNING do=entry~job:events:a~now|RUNNING do=field~updated_at~now",
+     "job:recent is dated 1700000000 ms|dlq:index is dated|its history is dated|its history is dated nan ms|updated_at "
+     "is dated nan ms"},
+    {"AnIndexSaysWhatTheRecordSays",
+     "do=field~updated_at~1700000000000000;score~job:index:pending~1700000000000001 "
+     "do=field~deadline_unix~1700000060000000;score~job:deadline~1700000060000",
+     "job:index:pending lists it under 1700000000000001|job:deadline lists it under 1700000060000,"},
+    {"WhereOneCommandListsAJobTwiceTheLastPlaceCounts",
+     "do=field~deadline_unix~2000;score~job:deadline~2000;field~deadline_unix~1000;score~job:deadline~1000 ok "
+     "do=field~deadline_unix~500;score~job:deadline~700",
+     "job:deadline lists it under 700, and its record says 500"},
+    {"OfTwoDeadlinesThatOneCommandWritesTheLastCounts",
+     "running "
+     "do=field~deadline_unix~1700000900000000;score~job:deadline~1700000900000000;field~deadline_unix~1700000100000000;"
+     "score~job:deadline~1700000100000000"},
+    // A gateway writes that it is approved.
+    {"AStoredRequestIsNotReplaced",
+     "do=text~job:req:a~{\"job_id\":\"a\",\"topic\":\"job.x\"};field~topic~job.x;field~tenant~default "
+     "do=text~job:req:a~{\"job_id\":\"a\",\"topic\":\"job.x\"} "
+     "do=text~job:req:a~{\"job_id\":\"a\",\"topic\":\"job.x\",\"labels\":{\"a\":\"b\"}}@gateway ok "
+     "do=text~job:req:a~{\"job_id\":\"a\",\"topic\":\"job.y\"} found=1 remove=job:req:a do=text~job:req:a~{",
+     "its stored request is replaced|its stored request cannot be read: {"},
+    {"AnIdempotencyKeyIsThatOfTheRequestUnderItsTenant",
+     "do=text~job:req:a~{\"job_id\":\"a\",\"topic\":\"job.x\",\"tenant_id\":\"acme\",\"meta\":{\"idempotency_key\":"
+     "\"once\"}};field~topic~job.x;field~tenant~acme;field~idempotency_key~once;text~job:idempotency:acme:once~a ok "
+     "do=text~job:idempotency::once~a found=1 do=text~job:idempotency:acme:once~b",
+     "job:idempotency::once is recorded for it, and its request asks for 'job:idempotency:acme:once'|b: it takes over "
+     "the idempotency key of a"},
+    {"EveryDispatchHasAMessageIdOfItsOwn",
+     "running send=1:jobreq:a:1 send=1:jobreq:a:1 send=2:jobreq:a:2 ok send=3:jobreq:a:2", "and so had number 2"},
+    {"JobsOfWhichSomethingIsLostAreLeftOut",
+     "running evict=job:meta:a do=field~state~TIMEOUT;letter~TIMEOUT~timeout~timeout:_x"},
+    {"SettingsAreAddedToAndNotChanged",
+     "do=text~cfg:system:default~{\"data\":{\"pools\":{\"topics\":{\"a\":[\"x\"]}}},\"revision\":3}@operator "
+     "do=text~cfg:system:default~{\"data\":{\"pools\":{\"topics\":{\"a\":[\"x\"],\"b\":[\"y\"]}},\"_poolsFileHash\":"
+     "\"h\"},\"revision\":4} ok "
+     "do=text~cfg:system:default~{\"data\":{\"pools\":{\"topics\":{\"a\":[\"z\"],\"b\":[\"y\"]}}},\"revision\":5} "
+     "found=1 "
+     "do=text~cfg:system:default~{\"data\":{\"pools\":{\"topics\":{\"a\":[\"z\"],\"b\":[\"y\"]}}},\"revision\":9} "
+     "do=text~cfg:system:default~[]",
+     "data.pools.topics.a is not what stood there|writes revision 9|it writes settings where there were {\"data\""},
+};
+using RecordsTold = Told<RecordsTrueTest>;
+TEST_P(RecordsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, RecordsTold, ::testing::ValuesIn(kRecords), title_of);
 
 TEST_F(RecordsTrueTest, TriesAreCountedOneAtATimeAndNoneThatPolicyThrottles) {
     running();
@@ -99,55 +212,6 @@ TEST_F(RecordsTrueTest, TriesAreCountedOneAtATimeAndNoneThatPolicyThrottles) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("its record counts 0 tries, and counted 2 before")));
     command(kReplica, field("attempts", "1"), field("safety_decision", "THROTTLE"));
     EXPECT_THAT(found, Contains(HasSubstr("policy throttles it, and that is counted as a try")));
-}
-
-TEST_F(RecordsTrueTest, ACodeOfAnotherEndIsNone) {
-    running();
-    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_DENIED", "safety_denied", "no"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it is not of that end")));
-}
-
-TEST_F(RecordsTrueTest, ADenialHasItsReasonFromPolicy) {
-    running();
-    command(kReplica, field("state", "DENIED"), letter("JOB_STATUS_DENIED", "safety_denied", "no"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("policy has not given that reason")));
-}
-
-TEST_F(RecordsTrueTest, NorDoesAStatusOfAnotherCode) {
-    running();
-    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_FAILED", "timeout", "timeout: x"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it has another status")));
-}
-
-TEST_F(RecordsTrueTest, WhatAWorkerHasReportedIsPassedOn) {
-    running();
-    reports(cap::JOB_STATUS_FAILED, "oom", "out of memory");
-    command(kReplica, field("state", "FAILED"), letter("JOB_STATUS_FAILED", "oom", "out of memory"));
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RecordsTrueTest, AndNothingElse) {
-    running();
-    reports(cap::JOB_STATUS_FAILED, "oom", "out of memory");
-    command(kReplica, field("state", "FAILED"), letter("JOB_STATUS_FAILED", "oom", "something"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("no worker has reported that")));
-}
-
-TEST_F(RecordsTrueTest, TopicTriesStateAndReasonAreThoseOfTheRecord) {
-    running();
-    command(kReplica, field("state", "TIMEOUT"), field("attempts", "2"), field("failure_reason", "timeout: y"),
-            letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
-    EXPECT_THAT(found,
-                ElementsAre(HasSubstr("counts 1 tries, and its record 2"), HasSubstr("gives the reason 'timeout: x'")));
-}
-
-TEST_F(RecordsTrueTest, ALetterHasTheDocumentedFieldsAndNoOthers) {
-    command(kReplica, text("dlq:entry:poison:S:1", R"({"job_id":"poison:S:1","code":"x"})"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has a code, which no letter has")));
-    command(kReplica, text("dlq:entry:b", R"({"job_id":"b","created_at":1700000000})"));
-    EXPECT_THAT(found.back(), HasSubstr("created_at that is no time"));
-    command(Topology::kGateway, text("dlq:entry:c", "{}"));
-    EXPECT_EQ(found.size(), 2U) << "a gateway's dead letters are its own";
 }
 
 TEST_F(RecordsTrueTest, ALetterIsAboutItsJobAndOfItsTime) {
@@ -173,24 +237,6 @@ TEST_F(RecordsTrueTest, ALetterIsAboutItsJobAndOfItsTime) {
     EXPECT_EQ(found.size(), 4U);
 }
 
-TEST_F(RecordsTrueTest, AWarningHasTheStatusOfItsCode) {
-    tells(cap::JOB_STATUS_FAILED, "quarantine_failed", "", 0);
-    EXPECT_THAT(found, IsEmpty());
-    tells(cap::JOB_STATUS_DENIED, "quarantine_failed", "", 0);
-    EXPECT_THAT(found, ElementsAre("a: quarantine_failed is published with JOB_STATUS_DENIED"));
-}
-
-TEST_F(RecordsTrueTest, ThePublicationSaysTheSame) {
-    running();
-    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
-    tells(cap::JOB_STATUS_FAILED, "timeout", "timeout: x", 200);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and JOB_STATUS_FAILED, timeout (timeout: x) is published")));
-    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 0);
-    EXPECT_THAT(found.back(), HasSubstr("timeout is published with the number 0, which is 200"));
-    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200, "b");
-    EXPECT_THAT(found.back(), HasSubstr("under the trace b"));
-}
-
 TEST_F(RecordsTrueTest, EachThatGivesAMessageUpTellsHowOftenItWasDelivered) {
     const std::string name = "poison:S:7";
     command(kReplica, text("dlq:entry:" + name, fmt::format(R"({{"job_id":"{}","status":"JOB_STATUS_FAILED",)"
@@ -204,43 +250,7 @@ TEST_F(RecordsTrueTest, EachThatGivesAMessageUpTellsHowOftenItWasDelivered) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("poison_message (no packet) is published")));
 }
 
-TEST_F(RecordsTrueTest, ALetterThatWasEvictedMayStillBePublished) {
-    running();
-    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
-    running();
-    keys.remove(*keys.find("dlq:entry:a"), Removal::evicted);
-    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: found without one"));
-    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: x", 200);
-    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: found without one", 200);
-    EXPECT_THAT(found, IsEmpty());
-    tells(cap::JOB_STATUS_TIMEOUT, "timeout", "timeout: y", 200);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and JOB_STATUS_TIMEOUT, timeout (timeout: y) is published")));
-}
-
 // Times -----------------------------------------------------------------------------------------------------------------
-
-TEST_F(RecordsTrueTest, TimesAreMicrosecondsAndThoseOfLettersSeconds) {
-    command(kReplica, field("state", "PENDING"), field("updated_at", kMicros), score("job:index:pending", 1.7e15),
-            score("dlq:index", 1.7e9), entry("job:events:a", fmt::format("{}|PENDING", kMicros)));
-    EXPECT_THAT(found, IsEmpty());
-    command(kReplica, score("job:recent", 1.7e12));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("job:recent is dated 1700000000 ms")));
-    command(kReplica, score("dlq:index", 1.7e15));
-    EXPECT_THAT(found.back(), HasSubstr("dlq:index is dated"));
-    command(kReplica, entry("job:events:a", "1700000000|RUNNING"));
-    EXPECT_THAT(found.back(), HasSubstr("its history is dated"));
-    command(kReplica, entry("job:events:a", "now|RUNNING"));
-    EXPECT_THAT(found.back(), HasSubstr("its history is dated nan ms"));
-    command(kReplica, field("updated_at", "now"));
-    EXPECT_THAT(found.back(), HasSubstr("updated_at is dated nan ms"));
-}
-
-TEST_F(RecordsTrueTest, AnIndexSaysWhatTheRecordSays) {
-    command(kReplica, field("updated_at", kMicros), score("job:index:pending", 1.7e15 + 1));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("job:index:pending lists it under 1700000000000001")));
-    command(kReplica, field("deadline_unix", "1700000060000000"), score("job:deadline", 1.70000006e12));
-    EXPECT_THAT(found.back(), HasSubstr("job:deadline lists it under 1700000060000,"));
-}
 
 // The request -----------------------------------------------------------------------------------------------------------
 
@@ -298,13 +308,6 @@ TEST_F(RecordsTrueTest, TheListOfDecisionsSaysTheSame) {
     EXPECT_THAT(found, IsEmpty());
     decided("DENY");
     EXPECT_THAT(found, ElementsAre(HasSubstr("its list of decisions gets")));
-}
-
-TEST_F(RecordsTrueTest, OfTwoDeadlinesThatOneCommandWritesTheLastCounts) {
-    running();
-    command(kReplica, field("deadline_unix", "1700000900000000"), score("job:deadline", 1700000900000000),
-            field("deadline_unix", "1700000100000000"), score("job:deadline", 1700000100000000));
-    EXPECT_THAT(found, IsEmpty());
 }
 
 // Outputs ---------------------------------------------------------------------------------------------------------------
@@ -426,14 +429,6 @@ TEST_F(RedactionsTrueTest, AReplacementIsThere) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("and nothing is there")));
 }
 
-TEST_F(RecordsTrueTest, JobsOfWhichSomethingIsLostAreLeftOut) {
-    running();
-    keys.act_for({});
-    keys.remove(*keys.find("job:meta:a"), Removal::evicted);
-    command(kReplica, field("state", "TIMEOUT"), letter("JOB_STATUS_TIMEOUT", "timeout", "timeout: x"));
-    EXPECT_THAT(found, IsEmpty());
-}
-
 TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
     cap::JobRequest request;
     request.set_job_id("a");
@@ -469,65 +464,6 @@ TEST_F(RecordsTrueTest, AnApprovalIsBoundToAStoredRequest) {
     EXPECT_THAT(asked_about(""), IsEmpty()) << "nobody could read it";
 }
 
-TEST_F(RecordsTrueTest, EveryDispatchHasAMessageIdOfItsOwn) {
-    const auto send = [this](const char* number, const char* id) {
-        command(kReplica, field("ls_dispatches", number));
-        observe(EventKind::publish, "a", {.subject = "worker.w.jobs", .message_id = id}, When::before);
-    };
-    running();
-    send("1", "jobreq:a:1");
-    send("1", "jobreq:a:1");
-    send("2", "jobreq:a:2");
-    EXPECT_THAT(found, IsEmpty());
-    send("3", "jobreq:a:2");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and so had number 2")));
-}
-
-TEST_F(RecordsTrueTest, SettingsAreAddedToAndNotChanged) {
-    command(Topology::kOperator,
-            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["x"]}}},"revision":3})"));
-    command(kReplica, text("cfg:system:default",
-                           R"({"data":{"pools":{"topics":{"a":["x"],"b":["y"]}},"_poolsFileHash":"h"},"revision":4})"));
-    EXPECT_THAT(found, IsEmpty());
-    command(kReplica,
-            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["z"],"b":["y"]}}},"revision":5})"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("data.pools.topics.a is not what stood there")));
-    found.clear();
-    command(kReplica,
-            text("cfg:system:default", R"({"data":{"pools":{"topics":{"a":["z"],"b":["y"]}}},"revision":9})"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("writes revision 9")));
-    command(kReplica, text("cfg:system:default", "[]"));
-    EXPECT_THAT(found.back(), HasSubstr("it writes settings where there were {\"data\""));
-}
-
-TEST_F(RecordsTrueTest, AStoredRequestIsNotReplaced) {
-    const std::string first = R"({"job_id":"a","topic":"job.x"})";
-    command(kReplica, text("job:req:a", first), field("topic", "job.x"), field("tenant", "default"));
-    command(kReplica, text("job:req:a", first));
-    EXPECT_THAT(found, IsEmpty());
-    command(Topology::kGateway, text("job:req:a", R"({"job_id":"a","topic":"job.x","labels":{"a":"b"}})"));
-    EXPECT_THAT(found, IsEmpty()) << "a gateway writes that it is approved";
-    command(kReplica, text("job:req:a", R"({"job_id":"a","topic":"job.y"})"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its stored request is replaced")));
-    keys.remove(*keys.find("job:req:a"));
-    command(kReplica, text("job:req:a", "{"));
-    EXPECT_THAT(found.back(), HasSubstr("its stored request cannot be read: {"));
-}
-
-TEST_F(RecordsTrueTest, AnIdempotencyKeyIsThatOfTheRequestUnderItsTenant) {
-    const std::string request =
-        R"({"job_id":"a","topic":"job.x","tenant_id":"acme","meta":{"idempotency_key":"once"}})";
-    command(kReplica, text("job:req:a", request), field("topic", "job.x"), field("tenant", "acme"),
-            field("idempotency_key", "once"), text("job:idempotency:acme:once", "a"));
-    EXPECT_THAT(found, IsEmpty());
-    command(kReplica, text("job:idempotency::once", "a"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("job:idempotency::once is recorded for it, and its request asks for "
-                                             "'job:idempotency:acme:once'")));
-    found.clear();
-    command(kReplica, text("job:idempotency:acme:once", "b"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it takes over the idempotency key of a")));
-}
-
 TEST_F(RecordsTrueTest, TheVerdictOfAScanStandsWhereNothingElseChanges) {
     const auto verdict = [this](const std::string& phase) {
         const std::string record = fmt::format(
@@ -547,14 +483,6 @@ TEST_F(RecordsTrueTest, TheVerdictOfAScanStandsWhereNothingElseChanges) {
     EXPECT_THAT(found, IsEmpty());
     command(kReplica, verdict("async"));
     EXPECT_THAT(found, ElementsAre(HasSubstr("the verdict of a scan of its output was")));
-}
-
-TEST_F(RecordsTrueTest, WhereOneCommandListsAJobTwiceTheLastPlaceCounts) {
-    command(kReplica, field("deadline_unix", "2000"), score("job:deadline", 2000), field("deadline_unix", "1000"),
-            score("job:deadline", 1000));
-    EXPECT_THAT(found, IsEmpty());
-    command(kReplica, field("deadline_unix", "500"), score("job:deadline", 700));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("job:deadline lists it under 700, and its record says 500")));
 }
 
 }  // namespace

@@ -8,7 +8,25 @@ using namespace testing;
 constexpr const char* kHashOfA = "job:meta:a";
 
 struct ResultFromItsWorkerTest : RuleTest {
-    ResultFromItsWorkerTest() : RuleTest(rules::result_from_its_worker) {}
+    ResultFromItsWorkerTest() : RuleTest(rules::result_from_its_worker) {
+        define({
+            {"sent", [this](auto& worker) { sent_to(worker.c_str()); }},
+            {"end",
+             [this](auto& by_worker) { ends_by(first(by_worker).c_str(), second(by_worker, "SUCCEEDED").c_str()); }},
+            {"state", [this](auto& to) { write("state", to.c_str()); }},
+            {"gate", [this](auto&) { write("topic", "job.cordum.approval-gate"); }},
+            {"unsent", [this](auto&) { forget_worker(); }},
+            {"key", [this](auto& of) { keys.set_string("job:state:" + first(of), second(of), kNever); }},
+            {"worker", [this](auto& of) { set_field(first(of), "worker_id", second(of)); }},
+            {"pending", [this](auto& job) { set_field(job, "state", "PENDING"); }},
+            {"lost",
+             [this](auto&) {
+                 keys.restore(
+                     [this] { keys.remove(*keys.find(kHashOfA)), keys.set_string("job:state:a", "PENDING", kNever); });
+             }},
+            {"any", [this](auto&) { tunables.results_from_any_worker = true; }},
+        });
+    }
 
     void write(std::string_view field, const char* value) { set_field("a", field, value); }
     void forget_worker() { keys.hash_remove(*keys.find(kHashOfA), "ls_worker"); }
@@ -23,92 +41,25 @@ struct ResultFromItsWorkerTest : RuleTest {
     }
 };
 
-TEST_F(ResultFromItsWorkerTest, TheWorkerThatItWasSentToMayEndAJob) {
-    sent_to("w");
-    write("state", "RUNNING");
-    ends_by("w");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(ResultFromItsWorkerTest, AnotherMayNot) {
-    sent_to("w");
-    ends_by("x");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a result of worker \"x\" ends it, and it was sent to w")));
-}
-
-TEST_F(ResultFromItsWorkerTest, WhatWasNotSentOutIsEndedByNobody) {
-    write("state", "APPROVAL_REQUIRED");
-    ends_by("w", "FAILED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was not sent out")));
-}
-
-TEST_F(ResultFromItsWorkerTest, NorByAResultThatLeavesNoName) {
-    write("state", "PENDING");
-    write("state", "SUCCEEDED");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it has not been sent out")));
-}
-
-TEST_F(ResultFromItsWorkerTest, AGateSucceedsWithoutAWorker) {
-    write("topic", "job.cordum.approval-gate");
-    write("state", "PENDING");
-    write("state", "SUCCEEDED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultFromItsWorkerTest, WhereNobodyKnowsWhoHasItAnybodyMayEndIt) {
-    sent_to("w");
-    forget_worker();
-    ends_by("x");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultFromItsWorkerTest, ADispatchThatIsTakenBackIsNone) {
-    sent_to("w");
-    forget_worker();
-    write("state", "SCHEDULED");
-    ends_by("w");
-    EXPECT_THAT(found, ::testing::Not(IsEmpty()));
-}
-
-// The state key keeps what an evicted hash has said.
-TEST_F(ResultFromItsWorkerTest, AfterAnEvictionTheStateKeyCounts) {
-    sent_to("w");
-    keys.set_string("job:state:a", "RUNNING", kNever);
-    evict(kHashOfA);
-    ends_by("x");
-    EXPECT_THAT(found, IsEmpty());
-    keys.set_string("job:state:b", "PENDING", kNever);
-    set_field("b", "worker_id", "x");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it is \"PENDING\"")));
-}
-
-TEST_F(ResultFromItsWorkerTest, WhatAFailoverTookBackIsGone) {
-    sent_to("w");
-    keys.restore([this] {
-        keys.remove(*keys.find(kHashOfA));
-        keys.set_string("job:state:a", "PENDING", kNever);
-    });
-    ends_by("w");
-    EXPECT_THAT(found, ::testing::Not(IsEmpty()));
-}
-
-TEST_F(ResultFromItsWorkerTest, AfterTheEndItIsNotItsBusiness) {
-    sent_to("w");
-    ends_by("w");
-    ends_by("x", "FAILED");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultFromItsWorkerTest, TheSwitchLetsAnyWorkerSpeakOfWhatIsOut) {
-    tunables.results_from_any_worker = true;
-    sent_to("w");
-    write("worker_id", "x");
-    EXPECT_THAT(found, IsEmpty());
-    set_field("b", "state", "PENDING");
-    set_field("b", "worker_id", "x");
-    EXPECT_THAT(found, SizeIs(1));
-}
+constexpr Story kEnds[] = {
+    {"TheWorkerThatItWasSentToMayEndAJob", "sent=w state=RUNNING end=w times=1"},
+    {"AnotherMayNot", "sent=w end=x", "a result of worker \"x\" ends it, and it was sent to w"},
+    {"WhatWasNotSentOutIsEndedByNobody", "state=APPROVAL_REQUIRED end=w:FAILED", "it was not sent out"},
+    {"NorByAResultThatLeavesNoName", "state=PENDING state=SUCCEEDED", "it has not been sent out"},
+    {"AGateSucceedsWithoutAWorker", "gate state=PENDING state=SUCCEEDED"},
+    {"WhereNobodyKnowsWhoHasItAnybodyMayEndIt", "sent=w unsent end=x"},
+    {"ADispatchThatIsTakenBackIsNone", "sent=w unsent state=SCHEDULED end=w",
+     "it was not sent out|it has not been sent out"},
+    // The state key keeps what an evicted hash has said.
+    {"AfterAnEvictionTheStateKeyCounts", "sent=w key=a:RUNNING evict=job:meta:a end=x ok key=b:PENDING worker=b:x",
+     "it is \"PENDING\""},
+    {"WhatAFailoverTookBackIsGone", "sent=w lost end=w", "it was not sent out|it has not been sent out"},
+    {"AfterTheEndItIsNotItsBusiness", "sent=w end=w end=x:FAILED"},
+    {"TheSwitchLetsAnyWorkerSpeakOfWhatIsOut", "any sent=w worker=a:x ok pending=b worker=b:x", "b:"},
+};
+using EndsTold = Told<ResultFromItsWorkerTest>;
+TEST_P(EndsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, EndsTold, ::testing::ValuesIn(kEnds), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

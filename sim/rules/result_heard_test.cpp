@@ -17,6 +17,42 @@ struct ResultHeard : RuleTest {
         deliver(kFirst, 1, kReader, "before");  // by which the consumer is known
         store(kFirst, "before");
         acknowledge(kFirst, 1, kReader, "before");
+        define({
+            {"in", [this](auto& of) { in_stream(std::stoull(first(of)), second(of, "J")); }},
+            {"deliver", [this](auto& number) { deliver(by, std::stoull(number)); }},
+            {"store", [this](auto&) { store(by); }},
+            {"unstored", [this](auto&) { store(by, "J", EventOutcome::unknown); }},
+            {"refused", [this](auto&) { store(by, "J", EventOutcome::not_applied); }},
+            {"mark", [this](auto& number) { mark(by, std::stoull(number)); }},
+            {"ack", [this](auto& number) { acknowledge(by, std::stoull(number)); }},
+            {"nak", [this](auto& number) { requeue(by, std::stoull(number)); }},
+            {"term",
+             [this](auto& number) {
+                 about_result(EventKind::term, When::before, "J", {.sequence = std::stoull(number), .durable = kReader},
+                              by);
+             }},
+            {"read", [this](auto& number) { read(by, std::stoull(number)); }},
+            {"unmarked",
+             [this](auto& number) {
+                 call(When::answered, by, mark_of(std::stoull(number)), EventOutcome::unknown, "");
+             }},
+            {"oom",
+             [this](auto& number) {
+                 call(When::answered, by, mark_of(std::stoull(number)), EventOutcome::applied, "-OOM\r\n");
+             }},
+            {"expire",
+             [this](auto& number) { keys.remove(*keys.find(mark_of(std::stoull(number))), Removal::expired); }},
+            {"damage", [this](auto& number) { set_text(mark_of(std::stoull(number)), "con", NodeId{}); }},
+            {"for_all", [this](auto&) { set_text("cordum:bus:processed:CORDUM_SYS:10", "1"); }},
+            {"given", [this](auto&) { deliver(kReplica, 10, kSchedulersResults); }},
+            {"handled", [this](auto&) { acknowledge(kReplica, 10, kSchedulersResults); }},
+            {"marked", [this](auto&) { mark(kReplica, 10, kSchedulersResults); }},
+            {"one_pending", [this](auto&) { tunables.bus_max_ack_pending = 1; }},
+            {"settled",
+             [this](auto&) {
+                 about_result(EventKind::ack, When::applied, "before", {.sequence = 1, .durable = kReader}, kFirst);
+             }},
+        });
     }
 
     void in_stream(std::uint64_t sequence, const std::string& job = "J") { store_result(job, {.sequence = sequence}); }
@@ -58,94 +94,59 @@ struct ResultHeard : RuleTest {
         mark(node, sequence);
         acknowledge(node, sequence);
     }
-    [[nodiscard]] bool waits() { return model().waits(); }
 };
 
-// H-10, BUS-03
-TEST_F(ResultHeard, EachConsumerThatReadsAResultForItselfIsRight) {
-    in_stream(10);
-    deliver(kReplica, 10, kSchedulersResults);
-    mark(kReplica, 10, kSchedulersResults);
-    acknowledge(kReplica, 10, kSchedulersResults);
-    read(kFirst, 10);
-    EXPECT_EQ(times_exercised(), 1U) << "the schedulers could have silenced it";
-    EXPECT_FALSE(waits());
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// H-10, C-13
-TEST_F(ResultHeard, AResultThatIsAcknowledgedUnreadHasBeenSilenced) {
-    in_stream(10);
-    deliver(kReplica, 10, kSchedulersResults);
-    set_text("cordum:bus:processed:CORDUM_SYS:10", "1");
-    acknowledge(kReplica, 10, kSchedulersResults);
-    deliver(kFirst, 10);
-    acknowledge(kFirst, 10);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: its result number 10 is taken off the stream, and no replica of "
-                                             "dur_result-reader__sys_job_result has heard it")));
-}
-
-TEST_F(ResultHeard, AnotherReplicaAcknowledgesWhatTheFirstHasReadAndMarked) {
-    in_stream(10);
-    deliver(kFirst, 10);
-    store(kFirst);
-    mark(kFirst, 10);
-    befall(EventKind::node_down, kFirst);
-    deliver(kSecond, 10);
-    acknowledge(kSecond, 10);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, TheMarkComesBeforeTheAcknowledgement) {
-    in_stream(10);
-    deliver(kFirst, 10);
-    store(kFirst);
-    acknowledge(kFirst, 10);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("nothing marks it as processed")));
-}
-
-// C-11
-TEST_F(ResultHeard, WithoutRedisItIsAcknowledgedWithoutAMark) {
-    for (const auto& [outcome, reply] : {std::pair{EventOutcome::unknown, ""}, {EventOutcome::applied, "-OOM\r\n"}}) {
-        in_stream(10);
-        deliver(kFirst, 10);
-        store(kFirst);
-        call(When::answered, kFirst, mark_of(10), outcome, reply);
-        acknowledge(kFirst, 10);
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, AMarkedResultIsNotReadAgain) {
-    in_stream(10);
-    read(kFirst, 10);
-    deliver(kSecond, 10);
-    store(kSecond);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is heard again")));
-}
-
-TEST_F(ResultHeard, ItMayBeReadAgainWhenTheMarkCouldNotBeReadOrHasGone) {
-    in_stream(10);
-    read(kFirst, 10);
-    deliver(kSecond, 10);
-    call(When::answered, kSecond, mark_of(10), EventOutcome::unknown, "");
-    store(kSecond);
-    mark(kSecond, 10);
-    acknowledge(kSecond, 10);
-    keys.remove(*keys.find(mark_of(10)), Removal::expired);
-    read(kFirst, 10);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, AMarkThatAFaultHasDamagedIsNoMark) {
-    in_stream(10);
-    read(kFirst, 10);
-    set_text(mark_of(10), "con", NodeId{});
-    read(kSecond, 10);
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kResultsHeard[] = {
+    // H-10, BUS-03: the schedulers could have silenced it.
+    {"EachConsumerThatReadsAResultForItselfIsRight", "in=10 given marked handled read=10@first times=1 idle rest"},
+    // H-10, C-13
+    {"AResultThatIsAcknowledgedUnreadHasBeenSilenced", "in=10 given for_all handled deliver=10@first ack=10@first",
+     "J: its result number 10 is taken off the stream, and no replica of dur_result-reader__sys_job_result has heard "
+     "it"},
+    {"AnotherReplicaAcknowledgesWhatTheFirstHasReadAndMarked",
+     "in=10 deliver=10@first store@first mark=10@first down@first deliver=10@second ack=10@second rest"},
+    {"TheMarkComesBeforeTheAcknowledgement", "in=10 deliver=10@first store@first ack=10@first",
+     "nothing marks it as processed"},
+    // C-11
+    {"WithoutRedisItIsAcknowledgedWithoutAMark", "in=10 deliver=10@first store@first unmarked=10@first ack=10@first"},
+    {"OrWhereRedisHasNoMemory", "in=10 deliver=10@first store@first oom=10@first ack=10@first"},
+    {"AMarkedResultIsNotReadAgain", "in=10 read=10@first deliver=10@second store@second", "is heard again"},
+    {"ItMayBeReadAgainWhenTheMarkCouldNotBeReadOrHasGone",
+     "in=10 read=10@first deliver=10@second unmarked=10@second store@second mark=10@second ack=10@second expire=10 "
+     "read=10@first"},
+    {"AMarkThatAFaultHasDamagedIsNoMark", "in=10 read=10@first damage=10 read=10@second"},
+    {"AReplicaThatHadItInFlightWhenItWasMarkedMayReadItToo",
+     "in=10 deliver=10@second read=10@first store@second mark=10@second ack=10@second"},
+    {"OneWithoutAReplyComesAgain", "in=10 deliver=10@first unstored@first nak=10@first waits read=10@second idle"},
+    // The list does not show which of the two a replica has stored first.
+    {"TwoResultsOfOneJobAreToldApartByTheirMarks",
+     "in=10 in=11 deliver=10@first deliver=11@first store@first mark=11@first ack=11@first waits store@first "
+     "mark=10@first ack=10@first rest"},
+    {"OneThatCouldNotBeStoredIsMissingAtTheEnd",
+     "in=10 in=11 deliver=10@first deliver=11@first refused@first store@first nak=10@first mark=11@first ack=11@first "
+     "ok rest",
+     "number 10 of the stream"},
+    {"ADeliveryThatComesTwiceDoesNotMixThemUp",
+     "in=10 in=11 deliver=10@first deliver=11@first deliver=10@first deliver=11@first store@first mark=10@first "
+     "ack=10@first store@first mark=11@first ack=11@first ack=10@first ack=11@first rest"},
+    {"OneOfTwoResultsOfAJobCannotStandInForTheOther",
+     "in=10 in=11 deliver=10@first deliver=11@first store@first mark=11@first ack=11@first ack=10@first",
+     "number 10 is taken off"},
+    {"AResultThatWasNotReadIsMissingAtTheEnd", "in=10 waits rest",
+     "J: its result is number 10 of the stream, and at the end dur_result-reader__sys_job_result has not heard it"},
+    {"OneThatIsTerminatedNeedNotBeRead", "in=10 deliver=10@first term=10@first idle rest"},
+    {"WhatAnotherLeaderMayNotDeliverAgainNeedNotBeRead",
+     "in=10 deliver=10@first fault=nats.new_leader idle in=11 waits"},
+    // The first time it had none in flight; after a restart the server reads anew which were acknowledged.
+    {"AConsumerThatMayHaveNoMoreInFlightIsDeliveredNothingByAnotherLeader",
+     "one_pending settled fault=nats.new_leader in=10 waits deliver=10@first fault=nats.new_leader in=11 idle "
+     "fault=nats.restart in=12 waits"},
+    // Its number may be given out again.
+    {"WhatAPowerCutMayHaveTakenNeedNotBeRead", "in=10 fault=nats.power_cut idle in=10:K waits"},
+};
+using ResultsHeardTold = Told<ResultHeard>;
+TEST_P(ResultsHeardTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ResultsHeardTold, ::testing::ValuesIn(kResultsHeard), title_of);
 
 TEST_F(ResultHeard, AFailoverMayTakeAMarkOrBringItBack) {
     in_stream(10);
@@ -161,134 +162,6 @@ TEST_F(ResultHeard, AFailoverMayTakeAMarkOrBringItBack) {
     deliver(kFirst, 10);
     store(kFirst);
     EXPECT_THAT(found, ElementsAre(HasSubstr("is heard again")));
-}
-
-TEST_F(ResultHeard, AReplicaThatHadItInFlightWhenItWasMarkedMayReadItToo) {
-    in_stream(10);
-    deliver(kSecond, 10);
-    read(kFirst, 10);
-    store(kSecond);
-    mark(kSecond, 10);
-    acknowledge(kSecond, 10);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, OneWithoutAReplyComesAgain) {
-    in_stream(10);
-    deliver(kFirst, 10);
-    store(kFirst, "J", EventOutcome::unknown);
-    requeue(kFirst, 10);
-    EXPECT_TRUE(waits());
-    read(kSecond, 10);
-    EXPECT_FALSE(waits());
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// The list does not show which of the two a replica has stored first.
-TEST_F(ResultHeard, TwoResultsOfOneJobAreToldApartByTheirMarks) {
-    in_stream(10);
-    in_stream(11);
-    deliver(kFirst, 10);
-    deliver(kFirst, 11);
-    store(kFirst);
-    mark(kFirst, 11);
-    acknowledge(kFirst, 11);
-    EXPECT_TRUE(waits()) << "one of them is still to be read";
-    store(kFirst);
-    mark(kFirst, 10);
-    acknowledge(kFirst, 10);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, OneThatCouldNotBeStoredIsMissingAtTheEnd) {
-    in_stream(10);
-    in_stream(11);
-    deliver(kFirst, 10);
-    deliver(kFirst, 11);
-    store(kFirst, "J", EventOutcome::not_applied);
-    store(kFirst);
-    requeue(kFirst, 10);
-    mark(kFirst, 11);
-    acknowledge(kFirst, 11);
-    EXPECT_THAT(found, IsEmpty());
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("number 10 of the stream")));
-}
-
-TEST_F(ResultHeard, ADeliveryThatComesTwiceDoesNotMixThemUp) {
-    in_stream(10);
-    in_stream(11);
-    for (const std::uint64_t sequence : {10U, 11U, 10U, 11U}) deliver(kFirst, sequence);
-    for (const std::uint64_t sequence : {10U, 11U}) {
-        store(kFirst);
-        mark(kFirst, sequence);
-        acknowledge(kFirst, sequence);
-    }
-    for (const std::uint64_t sequence : {10U, 11U}) acknowledge(kFirst, sequence);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, OneOfTwoResultsOfAJobCannotStandInForTheOther) {
-    in_stream(10);
-    in_stream(11);
-    deliver(kFirst, 10);
-    deliver(kFirst, 11);
-    store(kFirst);
-    mark(kFirst, 11);
-    acknowledge(kFirst, 11);
-    acknowledge(kFirst, 10);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("number 10 is taken off")));
-}
-
-TEST_F(ResultHeard, AResultThatWasNotReadIsMissingAtTheEnd) {
-    in_stream(10);
-    EXPECT_TRUE(waits());
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: its result is number 10 of the stream, and at the end "
-                                             "dur_result-reader__sys_job_result has not heard it")));
-}
-
-TEST_F(ResultHeard, OneThatIsTerminatedNeedNotBeRead) {
-    in_stream(10);
-    deliver(kFirst, 10);
-    about_result(EventKind::term, When::before, "J", {.sequence = 10, .durable = kReader}, kFirst);
-    EXPECT_FALSE(waits());
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(ResultHeard, WhatAnotherLeaderMayNotDeliverAgainNeedNotBeRead) {
-    in_stream(10);
-    deliver(kFirst, 10);
-    fault("nats.new_leader");
-    EXPECT_FALSE(waits());
-    in_stream(11);
-    EXPECT_TRUE(waits()) << "it came later";
-}
-
-TEST_F(ResultHeard, AConsumerThatMayHaveNoMoreInFlightIsDeliveredNothingByAnotherLeader) {
-    tunables.bus_max_ack_pending = 1;
-    about_result(EventKind::ack, When::applied, "before", {.sequence = 1, .durable = kReader}, kFirst);
-    fault("nats.new_leader");
-    in_stream(10);
-    EXPECT_TRUE(waits()) << "it had none in flight";
-    deliver(kFirst, 10);
-    fault("nats.new_leader");
-    in_stream(11);
-    EXPECT_FALSE(waits());
-    fault("nats.restart");
-    in_stream(12);
-    EXPECT_TRUE(waits()) << "the server reads anew which were acknowledged";
-}
-
-TEST_F(ResultHeard, WhatAPowerCutMayHaveTakenNeedNotBeRead) {
-    in_stream(10);
-    fault("nats.power_cut");
-    EXPECT_FALSE(waits());
-    in_stream(10, "K");
-    EXPECT_TRUE(waits()) << "its number may be given out again";
 }
 
 }  // namespace

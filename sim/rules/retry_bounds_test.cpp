@@ -15,6 +15,18 @@ struct RetryBoundsTest : RuleTest {
     RetryBoundsTest() : RuleTest(rules::retry_bounds) {
         request.mutable_job_request()->set_job_id(kJob);
         enter_state("PENDING");
+        define({
+            {"deliver", [this](auto&) { deliver(by); }},
+            {"look", [this](auto&) { look(by); }},
+            {"fail", [this](auto& delay) { fail_try(duration_of(delay), by); }},
+            {"back", [this](auto& delay) { hand_back(duration_of(delay), by); }},
+            {"ack", [this](auto&) { acknowledge(by); }},
+            {"attempts", [this](auto& number) { set_attempts(std::stoi(number)); }},
+            {"elsewhere", [this](auto&) { first_try_fails_elsewhere(); }},
+            {"two", [this](auto&) { two_in_flight(); }},
+            {"unsent", [this](auto&) { dispatch_and_take_back(); }},
+            {"lost", [this](auto&) { keys.restore([this] { keys.remove(*keys.find("job:meta:a")); }); }},
+        });
     }
 
     void message(EventKind kind, When when, fakes::NodeId node, engine::Duration delay = {}) {
@@ -90,6 +102,64 @@ struct RetryBoundsTest : RuleTest {
     cap::BusPacket request;
 };
 
+constexpr Story kRetries[] = {
+    {"ADelayLiesWithinTheBoundsOfItsTry",
+     "deliver look fail=1200ms back=1200ms +1200ms deliver look fail=2300ms back=2300ms +2300ms deliver look "
+     "fail=4400ms back=4400ms times=3"},
+    {"TheJitterIsTakenOffTheLongestDelay", "attempts=7 +31s fail=29600ms +31s fail=30s ok +31s fail=29300ms",
+     "and the bounds are 29500 and 30000 ms"},
+    {"LongestDelaysThatAreAllEqualAreNotSpread",
+     "attempts=7 +31s fail=30s +31s fail=30s +31s fail=30s +31s fail=30s +31s fail=30s +31s fail=30s ok rest",
+     "6 delays carry the same jitter"},
+    {"SixDifferentOnesAre",
+     "attempts=7 +31s fail=30s +31s fail=29990ms +31s fail=29980ms +31s fail=29970ms +31s fail=29960ms +31s "
+     "fail=29950ms rest"},
+    {"ADelayMayBeTooShort", "elsewhere +1200ms fail=1800ms", "ms after try 2, and the bounds are 2000 and 2500 ms"},
+    {"OrTooLong", "elsewhere +1200ms fail=2700ms", "ms after try 2, and the bounds are 2000 and 2500 ms"},
+    {"OrThatOfTheTryBefore", "elsewhere +1200ms fail=1200ms", "ms after try 2, and the bounds are 2000 and 2500 ms"},
+    // BACK-06: the growing delay holds for every delivery of the job.
+    {"WhatWasLeftOfADelayMayBeRequeuedForAfterAnotherDeliveryHasFailedTheNextTry", "two back=900ms back=2100ms"},
+    {"EitherDeliveryMayBeRequeuedFirst", "two back=2100ms back=900ms"},
+    {"ADelayThatNoDeliveryInFlightCanHaveIsWrongBesideAnother", "two back=1500ms",
+     "requeued for 1500 ms, and 2100 ms of its delay are left"},
+    {"WhatOneDeliveryWasRequeuedForIsNoExcuseForTheOther", "two back=900ms back=900ms", "requeued for 900 ms"},
+    {"WhichOfTwoLooksHasEndedIsNotGuessed", "elsewhere deliver deliver +300ms look +50ms look back=870ms back=5s"},
+    {"AnAcknowledgedDeliveryIsNoLongerInFlight", "two ack back=2100ms +2100ms deliver look fail=4200ms back=900ms",
+     "requeued for 900 ms, and 4200 ms"},
+    {"AReplicaThatWasStartedAnewHasNothingInFlight", "two down up +2500ms deliver look fail=4200ms back=2100ms",
+     "requeued for 2100 ms"},
+    {"WithoutTheStartItMayBeADeliveryFromBefore", "two +2500ms deliver look fail=4200ms back=2100ms"},
+    // The second look: a waiting job that a tick has found.
+    {"ATryThatAReplicaMakesOnItsOwnAccountRequeuesNothing",
+     "elsewhere +300ms deliver look +900ms look fail=2100ms back=900ms"},
+    {"ADeliveryThatComesTooEarlyWaitsForTheRestAndNoLonger", "elsewhere +400ms deliver look back=1500ms",
+     "800 ms of its delay are left"},
+    {"ALookAtAJobThatIsDueEndsWithADelayThatThereIs", "elsewhere +1200ms deliver look back=5s ok deliver look back=31s",
+     "no delay is longer than 30000 ms"},
+    {"FixedDelaysOfOtherCausesSayNothingOfTheTry",
+     "attempts=0 deliver look fail=1200ms back=1s attempts=0 deliver look fail=1200ms back=500ms attempts=0 deliver "
+     "look fail=1200ms back=2s"},
+    // LOCK-02, LOCK-03
+    {"ATakeUpThatFindsTheJobBusyDoesNotEndTheTryOfTheOther", "deliver look fail=1200ms deliver back=1700ms",
+     "requeued for 1700 ms"},
+    {"ADispatchThatWasTakenBackCountsOnce", "look unsent fail=1200ms"},
+    {"ATakeUpAfterADispatchWasTakenBackIsTheNextTry", "look unsent look fail=1200ms",
+     "after try 2, and the bounds are 2000 and 2500 ms"},
+    {"ATryBeforeTheDelayIsOverIsTooEarly", "elsewhere +500ms look fail=2100ms",
+     "try 2 came 500 ms after the one before, and 1000 ms is the least"},
+    {"ADelayThatRedisHasLostNeedNotPass", "elsewhere lost +500ms look fail=1200ms"},
+    {"ADelayThatRedisHasKeptMustPass", "elsewhere failover +500ms look fail=2100ms", "try 2 came 500 ms"},
+    {"ADelayDuringWhichTheClockOfRedisJumpedNeedNotPass", "elsewhere fault=clock_jump@redis +500ms look fail=2100ms"},
+    {"AReplicaThatHasLookedBeforeTheHashWasEvictedCountsOnFromThere",
+     "attempts=5 deliver look evict=job:meta:a fail=16s back=16s +20s ok attempts=5 deliver look fail=1200ms "
+     "back=1200ms",
+     "after try 6"},
+};
+
+using RetriesTold = Told<RetryBoundsTest>;
+TEST_P(RetriesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, RetriesTold, ::testing::ValuesIn(kRetries), title_of);
+
 TEST_F(RetryBoundsTest, WhatIsTakenBackIsDelayed) {
     const auto take_back = [this](bool delayed, bool released) {
         enter_state("DISPATCHED", true);
@@ -105,18 +175,6 @@ TEST_F(RetryBoundsTest, WhatIsTakenBackIsDelayed) {
     EXPECT_THAT(found, IsEmpty()) << "a handler that keeps the lock goes on";
     take_back(false, true);
     EXPECT_THAT(found, ElementsAre(HasSubstr("taken back, and it is due again at once")));
-}
-
-TEST_F(RetryBoundsTest, ADelayLiesWithinTheBoundsOfItsTry) {
-    for (const auto delay : {1200ms, 2300ms, 4400ms}) {
-        deliver();
-        look();
-        fail_try(delay);
-        hand_back(delay);
-        now += delay;
-    }
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 3U);
 }
 
 // BACK-08
@@ -135,52 +193,6 @@ TEST_F(RetryBoundsTest, AJobThatComesToWaitForCapacityHasNoDelayAndUsesNoTry) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("a try is counted for it")));
 }
 
-TEST_F(RetryBoundsTest, TheJitterIsTakenOffTheLongestDelay) {
-    set_attempts(7);
-    const auto fail_with = [this](engine::Duration delay) {
-        now += 31s;
-        fail_try(delay);
-    };
-    fail_with(29600ms);
-    fail_with(30s);
-    EXPECT_THAT(found, IsEmpty());
-    fail_with(29300ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and the bounds are 29500 and 30000 ms")));
-}
-
-TEST_F(RetryBoundsTest, LongestDelaysThatAreAllEqualAreNotSpread) {
-    set_attempts(7);
-    for (int i = 0; i < 6; ++i) {
-        now += 31s;
-        fail_try(30s);
-    }
-    EXPECT_THAT(found, IsEmpty());
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("6 delays carry the same jitter")));
-}
-
-TEST_F(RetryBoundsTest, SixDifferentOnesAre) {
-    set_attempts(7);
-    for (int i = 0; i < 6; ++i) {
-        now += 31s;
-        fail_try(30s - i * 10ms);
-    }
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-class DelayOfOneTry : public RetryBoundsTest, public ::testing::WithParamInterface<std::chrono::milliseconds> {};
-
-TEST_P(DelayOfOneTry, IsWrongOutsideItsBounds) {
-    first_try_fails_elsewhere();
-    now += 1200ms;
-    fail_try(GetParam());
-    EXPECT_THAT(found, ElementsAre(HasSubstr("ms after try 2, and the bounds are 2000 and 2500 ms")));
-}
-
-INSTANTIATE_TEST_SUITE_P(AfterTheSecond, DelayOfOneTry,
-                         ::testing::Values(30ms, 700ms, 1200ms, 1800ms, 2700ms, 5min / 1ms * 1ms));
-
 TEST_F(RetryBoundsTest, NoMoreTriesThanThereMayBe) {
     tunables.max_scheduling_retries = 3;
     set_attempts(2);
@@ -189,202 +201,6 @@ TEST_F(RetryBoundsTest, NoMoreTriesThanThereMayBe) {
     now += 5s;
     fail_try(8s);
     EXPECT_THAT(found, ElementsAre(HasSubstr("try number 4 of 3")));
-}
-
-// BACK-06: the growing delay holds for every delivery of the job.
-TEST_F(RetryBoundsTest, WhatWasLeftOfADelayMayBeRequeuedForAfterAnotherDeliveryHasFailedTheNextTry) {
-    two_in_flight();
-    hand_back(900ms);
-    hand_back(2100ms);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, EitherDeliveryMayBeRequeuedFirst) {
-    two_in_flight();
-    hand_back(2100ms);
-    hand_back(900ms);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, ADelayThatNoDeliveryInFlightCanHaveIsWrongBesideAnother) {
-    two_in_flight();
-    hand_back(1500ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 1500 ms, and 2100 ms of its delay are left")));
-}
-
-TEST_F(RetryBoundsTest, WhatOneDeliveryWasRequeuedForIsNoExcuseForTheOther) {
-    two_in_flight();
-    hand_back(900ms);
-    hand_back(900ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 900 ms")));
-}
-
-TEST_F(RetryBoundsTest, WhichOfTwoLooksHasEndedIsNotGuessed) {
-    first_try_fails_elsewhere();
-    deliver();
-    deliver();
-    now += 300ms;
-    look();
-    now += 50ms;
-    look();
-    hand_back(870ms);
-    hand_back(5s);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, AnAcknowledgedDeliveryIsNoLongerInFlight) {
-    two_in_flight();
-    acknowledge();
-    hand_back(2100ms);
-    now += 2100ms;
-    deliver();
-    look();
-    fail_try(4200ms);
-    hand_back(900ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 900 ms, and 4200 ms")));
-}
-
-TEST_F(RetryBoundsTest, AReplicaThatWasStartedAnewHasNothingInFlight) {
-    two_in_flight();
-    befall(EventKind::node_down, kReplica);
-    befall(EventKind::node_up, kReplica);
-    now += 2500ms;
-    deliver();
-    look();
-    fail_try(4200ms);
-    hand_back(2100ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 2100 ms")));
-}
-
-TEST_F(RetryBoundsTest, WithoutTheStartItMayBeADeliveryFromBefore) {
-    two_in_flight();
-    now += 2500ms;
-    deliver();
-    look();
-    fail_try(4200ms);
-    hand_back(2100ms);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, ATryThatAReplicaMakesOnItsOwnAccountRequeuesNothing) {
-    first_try_fails_elsewhere();
-    now += 300ms;
-    deliver();
-    look();
-    now += 900ms;
-    look();  // a waiting job that a tick has found
-    fail_try(2100ms);
-    hand_back(900ms);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, ADeliveryThatComesTooEarlyWaitsForTheRestAndNoLonger) {
-    first_try_fails_elsewhere();
-    now += 400ms;
-    deliver();
-    look();
-    hand_back(1500ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("800 ms of its delay are left")));
-}
-
-TEST_F(RetryBoundsTest, ALookAtAJobThatIsDueEndsWithADelayThatThereIs) {
-    first_try_fails_elsewhere();
-    now += 1200ms;
-    deliver();
-    look();
-    hand_back(tunables.safety_throttle_delay);
-    EXPECT_THAT(found, IsEmpty());
-    deliver();
-    look();
-    hand_back(31s);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("no delay is longer than 30000 ms")));
-}
-
-TEST_F(RetryBoundsTest, FixedDelaysOfOtherCausesSayNothingOfTheTry) {
-    for (const auto delay : {tunables.retry_delay_store, tunables.retry_delay_busy, engine::Duration{2s}}) {
-        set_attempts(0);
-        deliver();
-        look();
-        fail_try(1200ms);
-        hand_back(delay);
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// LOCK-02, LOCK-03
-TEST_F(RetryBoundsTest, ATakeUpThatFindsTheJobBusyDoesNotEndTheTryOfTheOther) {
-    deliver();
-    look();
-    fail_try(1200ms);
-    deliver();
-    hand_back(1700ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("requeued for 1700 ms")));
-}
-
-TEST_F(RetryBoundsTest, ADispatchThatWasTakenBackCountsOnce) {
-    look();
-    dispatch_and_take_back();
-    fail_try(1200ms);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, ATakeUpAfterADispatchWasTakenBackIsTheNextTry) {
-    look();
-    dispatch_and_take_back();
-    look();
-    fail_try(1200ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("after try 2, and the bounds are 2000 and 2500 ms")));
-}
-
-TEST_F(RetryBoundsTest, ATryBeforeTheDelayIsOverIsTooEarly) {
-    first_try_fails_elsewhere();
-    now += 500ms;
-    look();
-    fail_try(2100ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("try 2 came 500 ms after the one before, and 1000 ms is the least")));
-}
-
-TEST_F(RetryBoundsTest, ADelayThatRedisHasLostNeedNotPass) {
-    first_try_fails_elsewhere();
-    keys.restore([this] { keys.remove(*keys.find("job:meta:a")); });
-    now += 500ms;
-    look();
-    fail_try(1200ms);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RetryBoundsTest, ADelayThatRedisHasKeptMustPass) {
-    first_try_fails_elsewhere();
-    keys.restore([] {});
-    now += 500ms;
-    look();
-    fail_try(2100ms);
-    EXPECT_THAT(found, SizeIs(1));
-}
-
-TEST_F(RetryBoundsTest, AReplicaThatHasLookedBeforeTheHashWasEvictedCountsOnFromThere) {
-    const auto sixth_try = [this](bool evicted, engine::Duration delay) {
-        set_attempts(5);
-        deliver();
-        look();
-        if (evicted) evict("job:meta:a");
-        fail_try(delay);
-        hand_back(delay);
-        now += 20s;
-    };
-    sixth_try(true, 16s);
-    EXPECT_THAT(found, IsEmpty());
-    sixth_try(false, 1200ms);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("after try 6")));
-}
-
-TEST_F(RetryBoundsTest, ADelayDuringWhichTheClockOfRedisJumpedNeedNotPass) {
-    first_try_fails_elsewhere();
-    observe(EventKind::fault, {}, {.name = "clock_jump"}, When::applied, Topology::kRedis);
-    now += 500ms;
-    look();
-    fail_try(2100ms);
-    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(RetryBoundsTest, WhatFailsIsDelayed) {

@@ -1,6 +1,13 @@
 // The rules of one invariant by themselves: events and changes are made by hand, and what the rules find is kept.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <ostream>
+#include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +20,7 @@
 #include "fakes/redis/keyspace_events.h"
 #include "sim/judge/judgement.h"
 #include "sim/model/job_keys.h"
+#include "sim/rules/invariants.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
 
@@ -35,16 +43,61 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+/// Invariants, over all tests of the program: each must have been seen to do both.
+inline std::set<std::string_view> seen_to_object, seen_to_agree;
+
+/// One line of a table: what is told, and what is found of it.
+struct Story {
+    const char* name;
+    const char* told;        // words of the fixture: `word`, `word=argument`, or `word@node` for what another one does
+    const char* finds = "";  // parts of what is found in the end, all of it, in order: `one|another`
+};
+inline void PrintTo(const Story& story, std::ostream* out) { *out << story.told; }
+inline std::string title_of(const ::testing::TestParamInfo<Story>& info) { return info.param.name; }
+
+inline std::vector<std::string> parts_of(const std::string& text, char between) {
+    std::vector<std::string> parts;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, between);) parts.push_back(part);
+    return parts;
+}
+
+/// Of an argument `first:second`.
+inline std::string first(const std::string& argument) { return argument.substr(0, argument.find(':')); }
+inline std::string second(const std::string& argument, const std::string& otherwise = {}) {
+    const std::size_t colon = argument.find(':');
+    return colon == std::string::npos ? otherwise : argument.substr(colon + 1);
+}
+
+/// "300ms", "-5s", "10min", "2h"
+inline engine::Duration duration_of(const std::string& text) {
+    std::size_t digits = 0;
+    const auto number = std::stoll(text, &digits);
+    const std::string unit = text.substr(digits);
+    return number * engine::Duration{unit == "ms" ? 1ms : unit == "s" ? 1s : unit == "min" ? 1min : 1h};
+}
+
 class RuleTest : public ::testing::Test, private Findings, private fakes::Trace {
 protected:
     static constexpr fakes::NodeId kReplica{5};
     static constexpr fakes::NodeId kOther{6};
 
-    explicit RuleTest(RuleFactory make) {
+    explicit RuleTest(RuleFactory make) : RuleTest({make}) {}
+    RuleTest(std::initializer_list<RuleFactory> all) {
         keys.add_observer(keyspace_events_);
         keys.add_observer(judgement_.model());
         model().set_tunables(settings);
-        judgement_.add("tested", "by default", make, tunables);
+        for (const RuleFactory make : all) {
+            const auto invariant = std::ranges::find(invariants(), make, &Invariant::rules);
+            judgement_.add(invariant->name, "by default", make, tunables);
+        }
+    }
+    ~RuleTest() override {
+        for (const Standing& standing : judgement_.standings()) {
+            const auto objections = static_cast<std::uint64_t>(std::ranges::count(objected, standing.invariant));
+            if (objections > 0) seen_to_object.insert(standing.invariant);
+            if (standing.exercised > objections) seen_to_agree.insert(standing.invariant);
+        }
     }
 
     /// `more`: what the other parameters do not say. The outcome is `applied` unless it says another one.
@@ -84,10 +137,10 @@ protected:
     }
     /// What `doing` does is one command with these words.
     template <class Doing>
-    void by_command(fakes::NodeId node, std::vector<std::string_view> words, Doing doing) {
+    void by_command(fakes::NodeId node, std::vector<std::string_view> said, Doing doing) {
         keys.act_for(node);
         const std::int64_t now_ms = engine::to_millis(now - Time{});
-        keys.tell_command(node, words, now_ms);
+        keys.tell_command(node, said, now_ms);
         doing();
         keys.tell_command(node, {}, now_ms);
     }
@@ -187,15 +240,69 @@ protected:
         observe(EventKind::kernel_check, job, {.payload = question.SerializeAsString()}, When::before, node);
     }
     void rest(bool quiet = true) { model().at_rest(keys, quiet); }
+    /// The fixture's words, each told with its argument, and the node that it is about in `by`.
+    using Words = std::map<std::string_view, std::function<void(const std::string&)>>;
+    void define(Words more) {
+        more.merge(words);
+        words.swap(more);
+    }
+    void tell_word(std::string_view word) {
+        static const std::map<std::string_view, NodeId> kNodes{{"other", kOther},
+                                                               {"gateway", Topology::kGateway},
+                                                               {"operator", Topology::kOperator},
+                                                               {"redis", Topology::kRedis},
+                                                               {"nats", Topology::kNats},
+                                                               {"nobody", NodeId{}},
+                                                               {"worker", NodeId{7}},
+                                                               {"first", NodeId{7}},
+                                                               {"second", NodeId{8}}};
+        if (word.starts_with('+')) return void(now += duration_of(std::string(word.substr(1))));
+        const std::size_t at = word.find('@');
+        by = at == std::string_view::npos ? kReplica : kNodes.at(word.substr(at + 1));
+        word = word.substr(0, at);
+        const std::size_t end = std::min(word.find('='), word.size());
+        const auto known = words.find(word.substr(0, end));
+        ASSERT_TRUE(known != words.end()) << word;
+        known->second(std::string(word.substr(std::min(end + 1, word.size()))));
+    }
+    void judge(const Story& story) {
+        for (const std::string& word : parts_of(story.told, ' ')) tell_word(word);
+        const std::vector<std::string> parts = parts_of(story.finds, '|');
+        EXPECT_THAT(found, SizeIs(parts.size()));
+        for (std::size_t i = 0; i < std::min(found.size(), parts.size()); ++i)
+            EXPECT_THAT(found[i], HasSubstr(parts[i]));
+    }
     [[nodiscard]] std::uint64_t times_exercised() const { return judgement_.standings().front().exercised; }
     [[nodiscard]] Model& model() { return judgement_.model(); }
 
     engine::Tunables tunables;
     TunablesInForce settings{tunables};
     fakes::redis::Keyspace keys;
-    std::vector<std::string> found;       // "job: detail"
-    std::vector<std::string_view> cited;  // paragraphs, one for each
+    std::vector<std::string> found;          // "job: detail"
+    std::vector<std::string_view> cited;     // paragraphs, one for each
+    std::vector<std::string_view> objected;  // invariants, one for each
     Time now{std::chrono::seconds{10}};
+    fakes::NodeId by = kReplica;
+    Words words{
+        {"ok", [this](auto&) { EXPECT_THAT(found, IsEmpty()); }},
+        {"found", [this](auto& count) { EXPECT_EQ(std::to_string(found.size()), count); }},
+        {"forget", [this](auto&) { found.clear(); }},
+        {"times", [this](auto& count) { EXPECT_EQ(std::to_string(times_exercised()), count); }},
+        {"fault",
+         [this](auto& name) { observe(EventKind::fault, {}, {.name = name, .from = "begin"}, When::applied, by); }},
+        {"heal", [this](auto& name) { fault(name, "end"); }},
+        {"down", [this](auto&) { befall(EventKind::node_down, by); }},
+        {"up", [this](auto&) { befall(EventKind::node_up, by); }},
+        {"freeze", [this](auto&) { befall(EventKind::paused, by); }},
+        {"thaw", [this](auto&) { befall(EventKind::resumed, by); }},
+        {"wait", [this](auto& time) { wait(duration_of(time)); }},
+        {"failover", [this](auto&) { keys.restore([] {}); }},
+        {"evict", [this](auto& key) { evict(key); }},
+        {"waits", [this](auto&) { EXPECT_TRUE(model().waits()); }},
+        {"idle", [this](auto&) { EXPECT_FALSE(model().waits()); }},
+        {"rest", [this](auto&) { rest(); }},
+        {"hear", [this](auto& worker) { hear(worker, by); }},
+    };
 
 private:
     bool emit(const fakes::Event& event) override {
@@ -205,6 +312,7 @@ private:
     void violated(Breach breach) override {
         found.push_back(std::string(breach.job) + ": " + breach.detail);
         cited.push_back(breach.paragraph);
+        objected.push_back(breach.invariant);
     }
     EventNumber present() override { return events_; }
     [[nodiscard]] const Time& told_at() const override { return now; }
@@ -212,6 +320,12 @@ private:
     EventNumber events_ = 0;
     fakes::redis::KeyspaceEvents keyspace_events_{*this, {}, fakes::redis::default_lock_keys()};
     Judgement judgement_{*this};
+};
+
+/// Tests of a fixture that are told by a table of stories.
+template <class Fixture>
+struct Told : Fixture, ::testing::WithParamInterface<Story> {
+    void judge() { Fixture::judge(GetParam()); }
 };
 
 }  // namespace lockstep::sim::testing

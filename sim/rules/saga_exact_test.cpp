@@ -15,6 +15,37 @@ struct SagaExact : RuleTest {
         tunables.saga_rollback_timeout = 30s;
         tunables.saga_lock_ttl = 60s;
         tunables.saga_entry_max_age = 1h;
+        define({
+            {"store", [this](auto& job) { store(request(job)); }},
+            {"record",
+             [this](auto& of) { record(undoing(first(of), second(of)), second(of).empty() ? kStack : kStackOfRun); }},
+            {"succeed",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) succeed(job);
+             }},
+            {"fail", [this](auto& of) { fail(first(of), second(of)); }},
+            {"lock", [this](auto& key) { lock(key.empty() ? kLock : key, by); }},
+            {"lock_run", [this](auto&) { lock(kLockOfRun, by); }},
+            {"unlock_run", [this](auto&) { observe(EventKind::lock_released, "", {.key = kLockOfRun}); }},
+            {"take", [this](auto&) { take_off(kStack, by); }},
+            {"take_run", [this](auto&) { take_off(kStackOfRun, by); }},
+            {"undo", [this](auto& job) { undo(job); }},
+            {"submit", [this](auto& of) { submit(undoing(first(of)), second(of)); }},
+            {"submit_run", [this](auto& job) { submit(undoing(job, "trip")); }},
+            {"submit_as_eve", [this](auto& job) { submit(undoing(job, "", "eve")); }},
+            {"submit_changed", [this](auto& job) { submit(undoing(job), "", "job.other"); }},
+            {"state", [this](auto& of) { state(first(of), second(of)); }},
+            {"key", [this](auto& of) { set_text("job:state:" + first(of), second(of)); }},
+            {"policy", [this](auto& of) { policy_says(first(of), second(of)); }},
+            {"aside", [this](auto& of) { keep_aside(first(of), undoing(second(of))); }},
+            {"letter", [this](auto& code) { set_text("dlq:entry:a", fmt::format(R"({{"reason_code":"{}"}})", code)); }},
+            {"owe", [this](auto&) { keys.zset_set(at<SortedSet>(kOwed), kOwner, 1); }},
+            {"over", [this](auto&) { keys.zset_remove(*keys.find(kOwed), kOwner); }},
+            {"owe_again", [this](auto&) { keys.restore([this] { keys.zset_set(at<SortedSet>(kOwed), kOwner, 1); }); }},
+            {"older",
+             [this](auto&) { keys.restore([this] { keys.list_insert(*keys.find(kStack), 0, "something older"); }); }},
+            {"short_lock", [this](auto&) { tunables.saga_lock_ttl = 10s; }},
+        });
     }
 
     static cap::JobRequest request(const std::string& job, std::string_view run = "") {
@@ -103,23 +134,64 @@ struct SagaExact : RuleTest {
 
     static constexpr const char* kStack = "saga:travel:stack";
     static constexpr const char* kOwed = "lockstep:saga:owed";
+    static constexpr const char* kOwner = "workflow:4:acme:travel";
     static constexpr const char* kLock = "saga:travel:lock";
     static constexpr const char* kStackOfRun = "lockstep:saga:4:acme:trip";
     static constexpr const char* kLockOfRun = "lockstep:saga:lock:4:acme:trip";
 };
 
-TEST_F(SagaExact, WhatWasRecordedIsUndoneLastFirst) {
-    succeed("a");
-    succeed("b");
-    fail("f");
-    EXPECT_TRUE(model().waits());
-    lock();
-    undo("b");
-    undo("a");
-    EXPECT_FALSE(model().waits());
-    EXPECT_THAT(found_at_rest(), IsEmpty());
-    EXPECT_EQ(times_exercised(), 4U) << "two were recorded, and two submitted";
-}
+constexpr Story kSagas[] = {
+    // Two were recorded, and two submitted.
+    {"WhatWasRecordedIsUndoneLastFirst", "succeed=a,b fail=f waits lock undo=b undo=a idle rest times=4"},
+    {"ASuccessIsRecordedAndNothingElse", "store=a record=a rest",
+     "a: its compensation was recorded although it did not succeed"},
+    // Its worker has done it.
+    {"OrWhatHasAPointerThatMayNotBeFollowed", "store=a record=a letter=invalid_result_pointer rest"},
+    {"AlsoOneThatIsWithheld", "store=b state=b:OUTPUT_QUARANTINED rest",
+     "b: it succeeded, and its compensation was not recorded"},
+    {"AnEntryIsTakenOffUnderTheLockOfItsOwnSaga",
+     "record=a record=b record=c lock=saga:all:lock lock@other take@other take@gateway ok take",
+     "a: its compensation is taken off saga:travel:stack without saga:travel:lock"},
+    {"AndBeforeItIsReleased", "record=d:trip lock_run unlock_run take_run", "without lockstep:saga:lock:4:acme:trip"},
+    {"NothingIsUndoneForNothing", "succeed=a submit=a",
+     "a: it is undone by comp-a, and no job of the saga of workflow acme/travel fa"},
+    {"NorWhatWasNotRecorded", "fail=f submit=f", "f: it is undone by comp-f, which was not recorded"},
+    {"NorOnceTheRollbackIsOver", "succeed=a fail=f lock take succeed=b submit=b",
+     "nothing of the saga of workflow acme/travel has failed since"},
+    {"ALateStepOfARunIsUndoneAsWell", "fail=g:trip record=c:trip submit_run=c"},
+    // a was recorded before the rollback looked; d succeeded after the failure.
+    {"ARollbackThatFindsNothingIsOver",
+     "lock fail=f owe succeed=a submit=a ok take fail=g owe over succeed=later submit=later take found=1 succeed=b,c "
+     "fail=h succeed=d submit=b",
+     "later: it is undone by comp-later, and nothing of the saga of workflow acme/travel|b: it is undone before c, "
+     "which succeeded later"},
+    // One more time, one that was changed on its way, one beside the rollback.
+    {"NothingIsUndoneTwiceOrTooEarly",
+     "succeed=a,b,c fail=f submit=b found=1 submit_changed=c submit=b succeed=d submit=a found=1 submit=b:comp-2",
+     "b: it is undone before c, which succeeded later|b: it is undone by comp-2, and before that by comp-b"},
+    // The denial of b was not used up, and the last answer counts; that of a is.
+    {"IsSubmittedAsRecordedAndNotAgainstPolicy",
+     "succeed=a,b,c,d fail=f lock submit_as_eve=d policy=DENY:c submit=c policy=DENY:b policy=ALLOW:b submit=b found=2 "
+     "policy=DENY:a take take take take waits state=comp-b:DENIED state=comp-c:DENIED state=comp-d:DENIED idle "
+     "policy=ALLOW:a submit=a",
+     "d: its compensation is submitted otherwise: its principalId is 'eve'|c: it is undone by comp-c, which policy had "
+     "denied|a: it is undone by comp-a, which policy had denied"},
+    {"NothingOwedIsLeft", "succeed=a,b fail=f lock take succeed=later rest",
+     "a: its compensation is still on the stack of the saga|b: its compensation was taken off the saga"},
+    // The rollback may come across b at once.
+    {"AnothersEntryIsKeptAsideWhenItWasMetForLongEnough",
+     "record=a wait=2h lock record=b wait=30min aside=saga-expired-1:a found=1 wait=29min lock aside=saga-expired-2:a "
+     "aside=saga-expired-2:b",
+     "a rollback has first come across it 1800000 ms ago"},
+    // The first one may take the life of the lock.
+    {"ARollbackLastsNoLongerThanItsLimitAndTheLifeOfItsLock",
+     "succeed=a fail=f lock wait=29s submit=a ok wait=6s submit=a lock wait=50s submit=a found=1 short_lock lock "
+     "wait=12s submit=a",
+     "submitted 35000 ms after its rollback was begun, which may last 30000|which may last 10000"},
+};
+using SagasTold = Told<SagaExact>;
+TEST_P(SagasTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SagasTold, ::testing::ValuesIn(kSagas), title_of);
 
 TEST_F(SagaExact, IsRecordedOnceAndAsDueAndNotForACompensation) {
     succeed("a");
@@ -153,17 +225,6 @@ TEST_F(SagaExact, WhatOthersRecordOrWhatUndoesNoJobIsNobodysSecond) {
     EXPECT_THAT(found, IsEmpty());
 }
 
-TEST_F(SagaExact, ASuccessIsRecordedAndNothingElse) {
-    store(request("a"));
-    record(undoing("a"));
-    EXPECT_THAT(found_at_rest(), ElementsAre("a: its compensation was recorded although it did not succeed"));
-    set_text("dlq:entry:a", R"({"reason_code":"invalid_result_pointer"})");
-    EXPECT_THAT(found_at_rest(), IsEmpty()) << "its worker has done it";
-    store(request("b"));
-    state("b", "OUTPUT_QUARANTINED");
-    EXPECT_THAT(found_at_rest(), ElementsAre(HasSubstr("b: it succeeded, and its compensation was not recorded")));
-}
-
 TEST_F(SagaExact, WhatUndoesAJobIsKnownByItsRequestAtItsEnd) {
     for (const std::string job : {"ended before, evicted", "ended before, cut", "evicted", "cut"}) {
         store(request(job));
@@ -173,113 +234,6 @@ TEST_F(SagaExact, WhatUndoesAJobIsKnownByItsRequestAtItsEnd) {
         state(job, "SUCCEEDED");
     }
     EXPECT_THAT(found_at_rest(), ElementsAre(HasSubstr("ended before, evicted: "), HasSubstr("ended before, cut: ")));
-}
-
-TEST_F(SagaExact, AnEntryIsTakenOffUnderTheLockOfItsOwnSaga) {
-    for (const char* job : {"a", "b", "c"}) record(undoing(job));
-    lock("saga:all:lock");
-    lock(kLock, kOther);
-    take_off(kStack, kOther);
-    take_off(kStack, Topology::kGateway);
-    EXPECT_THAT(found, IsEmpty());
-    take_off();
-    EXPECT_THAT(last(), "a: its compensation is taken off saga:travel:stack without saga:travel:lock");
-    record(undoing("d", "trip"), kStackOfRun);
-    lock(kLockOfRun);
-    observe(EventKind::lock_released, "", {.key = kLockOfRun});
-    take_off(kStackOfRun);
-    EXPECT_THAT(last(), HasSubstr("without lockstep:saga:lock:4:acme:trip"));
-}
-
-TEST_F(SagaExact, NothingIsUndoneForNothing) {
-    succeed("a");
-    submit(undoing("a"));
-    EXPECT_THAT(last(), HasSubstr("a: it is undone by comp-a, and no job of the saga of workflow acme/travel fa"));
-    fail("f");
-    submit(undoing("f"));
-    EXPECT_THAT(last(), "f: it is undone by comp-f, which was not recorded");
-    lock();
-    take_off();
-    succeed("b");
-    submit(undoing("b"));
-    EXPECT_THAT(last(), HasSubstr("nothing of the saga of workflow acme/travel has failed since"));
-    fail("g", "trip");
-    record(undoing("c", "trip"));
-    submit(undoing("c", "trip"));
-    EXPECT_EQ(found.size(), 3U) << "a late step of a run is undone as well";
-}
-
-TEST_F(SagaExact, ARollbackThatFindsNothingIsOver) {
-    const auto owe = [this] { keys.zset_set(at<SortedSet>(kOwed), "workflow:4:acme:travel", 1); };
-    const auto be_over = [this] { keys.zset_remove(*keys.find(kOwed), "workflow:4:acme:travel"); };
-    lock();
-    fail("f");
-    owe();
-    succeed("a");
-    submit(undoing("a"));
-    EXPECT_THAT(found, IsEmpty()) << "it was recorded before the rollback looked";
-    take_off();
-    fail("g");
-    owe();
-    be_over();
-    succeed("later");
-    submit(undoing("later"));
-    EXPECT_THAT(last(),
-                HasSubstr("later: it is undone by comp-later, and nothing of the saga of workflow acme/travel"));
-    take_off();
-    for (const char* job : {"b", "c"}) succeed(job);
-    fail("h");
-    succeed("d");
-    submit(undoing("b"));
-    EXPECT_THAT(last(), HasSubstr("b: it is undone before c, which succeeded later"));
-    EXPECT_EQ(found.size(), 2U) << "d succeeded after the failure";
-}
-
-TEST_F(SagaExact, NothingIsUndoneTwiceOrTooEarly) {
-    for (const char* job : {"a", "b", "c"}) succeed(job);
-    fail("f");
-    submit(undoing("b"));
-    EXPECT_THAT(found, ElementsAre("b: it is undone before c, which succeeded later"));
-    submit(undoing("c"), "", "job.other");
-    submit(undoing("b"));
-    succeed("d");
-    submit(undoing("a"));
-    EXPECT_EQ(found.size(), 1U) << "one more time, one that was changed on its way, one beside the rollback";
-    submit(undoing("b"), "comp-2");
-    EXPECT_THAT(last(), "b: it is undone by comp-2, and before that by comp-b");
-}
-
-TEST_F(SagaExact, IsSubmittedAsRecordedAndNotAgainstPolicy) {
-    for (const char* job : {"a", "b", "c", "d"}) succeed(job);
-    fail("f");
-    lock();
-    submit(undoing("d", "", "eve"));
-    EXPECT_THAT(last(), HasSubstr("d: its compensation is submitted otherwise: its principalId is 'eve'"));
-    policy_says("DENY", "c");
-    submit(undoing("c"));
-    EXPECT_THAT(last(), "c: it is undone by comp-c, which policy had denied");
-    for (const char* decision : {"DENY", "ALLOW"}) policy_says(decision, "b");
-    submit(undoing("b"));
-    EXPECT_EQ(found.size(), 2U) << "it was not used up, and the last answer counts";
-    policy_says("DENY", "a");
-    for (int i = 0; i < 4; ++i) take_off();
-    EXPECT_TRUE(model().waits());
-    for (const char* job : {"b", "c", "d"}) state(std::string("comp-") + job, "DENIED");
-    EXPECT_FALSE(model().waits());
-    policy_says("ALLOW", "a");
-    submit(undoing("a"));
-    EXPECT_THAT(last(), HasSubstr("a: it is undone by comp-a, which policy had denied")) << "it is used up";
-}
-
-TEST_F(SagaExact, NothingOwedIsLeft) {
-    succeed("a");
-    succeed("b");
-    fail("f");
-    lock();
-    take_off();
-    succeed("later");
-    EXPECT_THAT(found_at_rest(), ElementsAre(HasSubstr("a: its compensation is still on the stack of the saga"),
-                                             HasSubstr("b: its compensation was taken off the saga")));
 }
 
 TEST_F(SagaExact, AFailureIsFatalByTheWordOfItsWorkerAlone) {
@@ -307,40 +261,6 @@ TEST_F(SagaExact, WhatCannotBeUsedIsKeptAsideWithALetter) {
     EXPECT_THAT(found_at_rest(), IsEmpty());
 }
 
-TEST_F(SagaExact, AnothersEntryIsKeptAsideWhenItWasMetForLongEnough) {
-    record(undoing("a"));
-    wait(2h);
-    lock();
-    record(undoing("b"));  // which the rollback may come across at once
-    wait(30min);
-    keep_aside("saga-expired-1", undoing("a"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a rollback has first come across it 1800000 ms ago")));
-    wait(29min);
-    lock();
-    for (const char* job : {"a", "b"}) keep_aside("saga-expired-2", undoing(job));
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(SagaExact, ARollbackLastsNoLongerThanItsLimitAndTheLifeOfItsLock) {
-    const auto submit_after = [this](engine::Duration duration) {
-        wait(duration);
-        submit(undoing("a"));
-        return found.size();
-    };
-    succeed("a");
-    fail("f");
-    lock();
-    EXPECT_EQ(submit_after(29s), 0U);
-    EXPECT_EQ(submit_after(6s), 1U);
-    EXPECT_THAT(last(), HasSubstr("submitted 35000 ms after its rollback was begun, which may last 30000"));
-    lock();
-    EXPECT_EQ(submit_after(50s), 1U) << "the first one may take the life of the lock";
-    tunables.saga_lock_ttl = 10s;
-    lock();
-    EXPECT_EQ(submit_after(12s), 2U);
-    EXPECT_THAT(last(), HasSubstr("which may last 10000"));
-}
-
 TEST_F(SagaExact, ACompensationThatWasSubmittedEndsUnlessOnlyNatsKnewIt) {
     fail("f");
     submit(undoing("a"));
@@ -362,62 +282,25 @@ struct SagaLoss : SagaExact {
     }
 };
 
-TEST_F(SagaLoss, AFailoverExcusesTheSagaWhoseStackItChangesAndNoOther) {
-    keys.restore([this] { keys.list_insert(*keys.find(kStack), 0, "something older"); });
-    take_off();
-    record(undoing("c"));
-    EXPECT_THAT(found, IsEmpty());
-    take_off(kStackOfRun);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: its compensation is taken off lockstep:saga:4:acme:trip without")));
-}
-
-TEST_F(SagaLoss, AFailoverExcusesARollbackThatIsUnderWay) {
-    fail("f");
-    EXPECT_TRUE(model().waits());
-    keys.restore([] {});
-    EXPECT_FALSE(model().waits());
-}
-
-TEST_F(SagaLoss, AFailoverExcusesNoRollbackThatWasDoneUnlessRedisOwesItAgain) {
-    fail("f");
-    lock();
-    undo("a");
-    keys.restore([] {});
-    submit(undoing("a"), "comp-2");
-    EXPECT_THAT(std::exchange(found, {}), ElementsAre("a: it is undone by comp-2, and before that by comp-a"));
-    keys.restore([this] { keys.zset_set(at<SortedSet>(kOwed), "workflow:4:acme:travel", 1); });
-    submit(undoing("a"), "comp-3");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SagaLoss, AnEvictionExcusesTheSagaOfAJobThatIsForgotten) {
-    succeed("c");
-    set_text("job:state:c", "SUCCEEDED");
-    evict("job:meta:c");
-    record(undoing("c"));
-    EXPECT_THAT(std::exchange(found, {}), ElementsAre(HasSubstr("c: its compensation was recorded a second time")));
-    evict("job:state:c");
-    record(undoing("c"));
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SagaLoss, AnEvictionExcusesTheSagaWhoseStackItTakes) {
-    evict(kStack);
-    take_off(kStackOfRun);
-    EXPECT_THAT(std::exchange(found, {}), ElementsAre(HasSubstr("b: ")));
-    EXPECT_THAT(found_at_rest(), ElementsAre(HasSubstr("b: its compensation was taken off")));
-}
-
-TEST_F(SagaLoss, WhoHasALockAfterAFailoverIsKnownOnceItIsTakenAgain) {
-    lock(kLockOfRun, kOther);
-    keys.restore([] {});
-    record(undoing("c", "trip"), kStackOfRun);
-    take_off(kStackOfRun);
-    EXPECT_THAT(found, IsEmpty());
-    lock(kLockOfRun, kOther);
-    take_off(kStackOfRun);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("without lockstep:saga:lock:4:acme:trip")));
-}
+constexpr Story kSagaLosses[] = {
+    {"AFailoverExcusesTheSagaWhoseStackItChangesAndNoOther", "older take record=c ok take_run",
+     "b: its compensation is taken off lockstep:saga:4:acme:trip without"},
+    {"AFailoverExcusesARollbackThatIsUnderWay", "fail=f waits failover idle"},
+    {"AFailoverExcusesNoRollbackThatWasDoneUnlessRedisOwesItAgain",
+     "fail=f lock undo=a failover submit=a:comp-2 found=1 owe_again submit=a:comp-3",
+     "a: it is undone by comp-2, and before that by comp-a"},
+    {"AnEvictionExcusesTheSagaOfAJobThatIsForgotten",
+     "succeed=c key=c:SUCCEEDED evict=job:meta:c record=c found=1 evict=job:state:c record=c",
+     "c: its compensation was recorded a second time"},
+    {"AnEvictionExcusesTheSagaWhoseStackItTakes", "evict=saga:travel:stack take_run found=1 rest",
+     "b: |b: its compensation was taken off"},
+    {"WhoHasALockAfterAFailoverIsKnownOnceItIsTakenAgain",
+     "lock_run@other failover record=c:trip take_run ok lock_run@other take_run",
+     "without lockstep:saga:lock:4:acme:trip"},
+};
+using SagaLossesTold = Told<SagaLoss>;
+TEST_P(SagaLossesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SagaLossesTold, ::testing::ValuesIn(kSagaLosses), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

@@ -8,7 +8,23 @@ using namespace testing;
 constexpr const char* kReconcilerLock = "cordum:reconciler:default";
 
 struct SingleTickerTest : RuleTest {
-    SingleTickerTest() : RuleTest(rules::single_ticker) { now = Time{100s}; }
+    SingleTickerTest() : RuleTest(rules::single_ticker) {
+        now = Time{100s};
+        define({
+            {"grant", [this](auto&) { grant(by); }},
+            {"renew", [this](auto&) { lock_event(EventKind::lock_renewed, by); }},
+            {"tick", [this](auto&) { tick(by); }},
+            {"wait_for_tenant", [this](auto&) { tick(by, "lockstep:tenants:waiting"); }},
+            {"handle", [this](auto&) { tick(by, "job:index:DISPATCHED", "cordum:scheduler:job:a"); }},
+            {"reach", [this](auto&) { reach(by); }},
+            {"expire", [this](auto&) { runs_out(); }},
+            {"lost", [this](auto&) { runs_out(true); }},
+            {"broken", [this](auto&) { befalls(EventKind::connection_broken, by); }},
+            {"timeout", [this](auto&) { time_out(by); }},
+            {"lock", [this](auto&) { keys.act_for(by), keys.set_string("cordum:scheduler:job:J", "token", kNever); }},
+            {"unlock", [this](auto&) { keys.remove(*keys.find("cordum:scheduler:job:J")); }},
+        });
+    }
 
     void grant(fakes::NodeId node, const char* lock = kReconcilerLock) {
         lock_event(EventKind::lock_acquired, node, lock);
@@ -35,84 +51,24 @@ struct SingleTickerTest : RuleTest {
     void time_out(fakes::NodeId node) { set_field("J", "state", "TIMEOUT", node); }
 };
 
-TEST_F(SingleTickerTest, TheWindowIsTwoIntervalsHoweverShortTheLockWas) {
-    grant(kReplica);
-    tick(kReplica);
-    now += tunables.reconciler_interval;
-    runs_out();
-    grant(kOther);
-    tick(kOther);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("while the window of another replica's tick lasts")));
-    EXPECT_EQ(times_exercised(), 0U) << "it had been told of no other window when it asked";
-}
-
-TEST_F(SingleTickerTest, AfterItAnotherReplicaTakesOver) {
-    grant(kReplica);
-    tick(kReplica);
-    reach(kOther);
-    EXPECT_EQ(times_exercised(), 1U);
-    now += 2 * tunables.reconciler_interval;
-    runs_out();
-    grant(kOther);
-    tick(kOther);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SingleTickerTest, ALockThatWasLostHasNoWindowNorOneOfAServerWhoseClockJumped) {
-    for (const bool is_lost : {true, false}) {
-        grant(kReplica);
-        tick(kReplica);
-        now += 1s;
-        if (!is_lost) befalls(EventKind::fault, Topology::kRedis, "clock_jump");
-        runs_out(is_lost);
-        grant(kOther);
-        tick(kOther);
-        EXPECT_THAT(found, IsEmpty()) << is_lost;
-        runs_out(true);
-    }
-}
-
-TEST_F(SingleTickerTest, WhatIsReadUnderAnotherKeyIsNoTick) {
-    grant(kReplica);
-    tick(kReplica);
-    tick(kOther, "lockstep:tenants:waiting");
-    tick(kOther, "job:index:DISPATCHED", "cordum:scheduler:job:a");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SingleTickerTest, ATickerExtendsItsLock) {
-    grant(kReplica);
-    tick(kReplica);
-    now += tunables.reconciler_interval;
-    lock_event(EventKind::lock_renewed, kReplica);
-    tick(kReplica);
-    EXPECT_THAT(found, IsEmpty());
-    now += tunables.reconciler_interval;
-    tick(kReplica);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has not extended since")));
-    befalls(EventKind::connection_broken, kReplica);
-    tick(kReplica);
-    EXPECT_EQ(found.size(), 1U) << "once anything was disturbed, it may have tried in vain";
-}
-
-TEST_F(SingleTickerTest, AReplicaThatWasNotGivenTheLockEndsNoJob) {
-    grant(kReplica);
-    time_out(kReplica);
-    now += 2 * tunables.reconciler_interval;
-    runs_out();
-    grant(kOther);
-    time_out(kReplica);
-    EXPECT_THAT(found, IsEmpty()) << "it may not know yet";
-    reach(kReplica);
-    // What its worker has reported is recorded under the lock of the job.
-    keys.act_for(kReplica);
-    keys.set_string("cordum:scheduler:job:J", "token", kNever);
-    time_out(kReplica);
-    EXPECT_THAT(found, IsEmpty());
-    keys.remove(*keys.find("cordum:scheduler:job:J"));
-    time_out(kReplica);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it is ended by a tick")));
-}
+constexpr Story kTickers[] = {
+    // It had been told of no other window when it asked.
+    {"TheWindowIsTwoIntervalsHoweverShortTheLockWas", "grant tick +30s expire grant@other tick@other times=0",
+     "while the window of another replica's tick lasts"},
+    {"AfterItAnotherReplicaTakesOver", "grant tick reach@other times=1 +60s expire grant@other tick@other"},
+    {"ALockThatWasLostHasNoWindow", "grant tick +1s lost grant@other tick@other"},
+    {"NorHasOneOfAServerWhoseClockJumped", "grant tick +1s fault=clock_jump@redis expire grant@other tick@other"},
+    {"WhatIsReadUnderAnotherKeyIsNoTick", "grant tick wait_for_tenant@other handle@other"},
+    // Once anything was disturbed, it may have tried in vain.
+    {"ATickerExtendsItsLock", "grant tick +30s renew tick ok +30s tick found=1 broken tick", "has not extended since"},
+    // It may not know yet; what its worker has reported is recorded under the lock of the job.
+    {"AReplicaThatWasNotGivenTheLockEndsNoJob",
+     "grant timeout +60s expire grant@other timeout ok reach lock timeout ok unlock timeout", "it is ended by a tick"},
+    {"ATickLockIsInTheWayForNoLonger", "grant +60s reach@other ok +30s reach@other", "is still held"},
+};
+using TickersTold = Told<SingleTickerTest>;
+TEST_P(TickersTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, TickersTold, ::testing::ValuesIn(kTickers), title_of);
 
 TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
     const auto ask = [&](engine::Duration takes) {
@@ -146,16 +102,6 @@ TEST_F(SingleTickerTest, ATickCountsFromWhenItAsked) {
     now += third;
     call_and_time_out();
     EXPECT_THAT(found, ElementsAre(HasSubstr("it is ended by a tick that has asked for")));
-}
-
-TEST_F(SingleTickerTest, ATickLockIsInTheWayForNoLonger) {
-    grant(kReplica);
-    now += 2 * tunables.reconciler_interval;
-    reach(kOther);
-    EXPECT_THAT(found, IsEmpty());
-    now += tunables.reconciler_interval;
-    reach(kOther);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is still held")));
 }
 
 TEST_F(SingleTickerTest, LoopsThatLookAfterDelaysAndRunsTickToo) {

@@ -14,7 +14,35 @@ struct SlotUsedTest : RuleTest {
     static constexpr const char* kRoomOfW = "lockstep:capacity:slots:w";
     static constexpr const char* kRoom = "lockstep:capacity:jobs:2;3:cpu3:gpu15:constraint.disk3:ssd.";
 
-    SlotUsedTest() : RuleTest(rules::slot_used) { now = Time{100s}; }
+    SlotUsedTest() : RuleTest(rules::slot_used) {
+        now = Time{100s};
+        define({
+            {"submit",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) submit(first(job), second(job, "acme"));
+             }},
+            {"run", [this](auto& job) { run(job); }},
+            {"queued", [this](auto&) { let_b_wait(); }},
+            {"state", [this](auto& of) { set_field(first(of), "state", second(of)); }},
+            {"take", [this](auto& job) { take(job); }},
+            {"go", [this](auto& job) { let_go(job); }},
+            {"full", [this](auto& job) { find_full(first(job), std::stoi(second(job, "1"))); }},
+            {"limit", [this](auto& of) { hear_limit(first(of), std::stoi(second(of))); }},
+            {"delay", [this](auto& of) { delay(first(of), std::stoi(second(of))); }},
+            {"call", [this](auto& job) { call(job, When::before); }},
+            {"called", [this](auto& job) { call(job, When::answered); }},
+            {"room",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) wait_for_worker(first(job), second(job, "acme"));
+             }},
+            {"leave", [this](auto& job) { remove(std::string(kRoom) + "acme", job); }},
+            {"unroom", [this](auto&) { keys.remove(*keys.find(std::string(kRoom) + "acme")); }},
+            {"beats", [this](auto& count) { beats(std::stoi(first(count)), std::stoi(second(count))); }},
+            {"wrong", [this](auto& count) { beats(std::stoi(first(count)), std::stoi(second(count)), "hdd"); }},
+            {"list", [this](auto& job) { list(job); }},
+            {"unlist", [this](auto&) { keys.list_remove(*keys.find(kRoomOfW), 0); }},
+        });
+    }
 
     void submit(const std::string& job, const std::string& tenant = "acme") {
         set_field(job, "tenant", tenant);
@@ -96,18 +124,45 @@ TEST_F(SlotUsedTest, AJobThatHasASlotIsNotDelayedForItsOwnSlot) {
     EXPECT_EQ(found.size(), 1U) << "there is no limit";
 }
 
-TEST_F(SlotUsedTest, ADelayIsJudgedUnlessRedisHasLostAJobOfTheTenant) {
-    submit("a");
-    set_field("a", "state", "SCHEDULED");
-    submit("other", "initech");
-    evict("job:meta:other");
-    delay("a", 1);
-    EXPECT_EQ(found.size(), 1U);
-    submit("b");
-    evict("job:meta:b");
-    delay("a", 1);
-    EXPECT_EQ(found.size(), 1U);
-}
+constexpr Story kSlotsUsed[] = {
+    {"ADelayIsJudgedUnlessRedisHasLostAJobOfTheTenant",
+     "submit=a state=a:SCHEDULED submit=other:initech evict=job:meta:other delay=a:1 found=1 submit=b evict=job:meta:b "
+     "delay=a:1",
+     "a:"},
+    {"AWaitingJobIsAcquiredSoonAfterASlotIsFree", "queued +10min state=a:SUCCEEDED +900ms take=b ok times=1"},
+    // A job that is delayed waits for a slot, too.
+    {"ASlotThatStaysFreeIsFound", "queued state=a:SUCCEEDED +1100ms take=b found=1 go=b delay=b:1 +1100ms take=b",
+     "b: it waited for a slot of its tenant, and one was free from 100000 ms|b:"},
+    {"WhereRedisIsDistantItTakesAsLongAsItsCallsDo",
+     "queued call=b +500ms called=b state=a:SUCCEEDED +2400ms take=b ok go=b +2600ms take=b", "b:"},
+    {"ACallThatAFaultHasMadeLongExcusesNothingLater",
+     "queued fault=partition call=b +10s called=b heal=partition wait=20min state=a:SUCCEEDED +1100ms take=b",
+     "one was free from"},
+    {"ASlotThatIsNeverTakenIsFoundAtTheEnd", "queued state=a:CANCELLED wait=20min rest", "b:"},
+    {"ASlotOfAnotherTenantIsNotItsOwn",
+     "run=a submit=b:globex full=b submit=c:globex state=c:RUNNING +10s state=a:SUCCEEDED +10s rest"},
+    {"WhileAWaitingJobIsHandledNoneIsLate",
+     "run=a submit=b,c full=b full=c state=a:SUCCEEDED take=b +20s state=b:DISPATCHED go=b"},
+    {"AfterADisturbanceItMayTakeLongerButNotForEver",
+     "queued fault=partition state=a:SUCCEEDED +1min heal=partition +2min take=b ok go=b full=b:2 +1h take=b", "b:"},
+    // It is full; it is not what the job asks for; the slot has been free for ten seconds.
+    {"AWorkerWithAFreeSlotIsIdleWhileAJobWaitsThatItMayServe",
+     "submit=a room=a beats=4:4 ok wrong=4:3 ok beats=3:3 ok beats=1:3",
+     "a: it waits for a worker, and w has had a free slot from 140000 ms on"},
+    // Three that it has are not in its list; it was taken after a while; no job waits; then its list is gone.
+    {"ASlotThatRedisHasGivenAwayIsNotFree",
+     "submit=a room=a list=b beats=8:4 ok unlist +6s list=c beats=8:4 ok leave=a beats=8:0 ok room=a list=d list=e "
+     "list=f beats=8:4 ok evict=lockstep:capacity:slots:w beats=4:0",
+     "a:"},
+    {"AQueueMovesWhileJobsLeaveIt",
+     "submit=a,b,c room=a,b,c beats=2:3 leave=a beats=2:3 ok beats=2:3 found=1 unroom beats=8:3", ":"},
+    {"AWorkerIsIdleForATenantWithALimitOrAfterADisturbance",
+     "submit=a limit=a:1 room=a beats=8:0 ok submit=b:globex room=b:globex fault=partition beats=8:0 heal=partition "
+     "beats=8:0"},
+};
+using SlotsUsedTold = Told<SlotUsedTest>;
+TEST_P(SlotsUsedTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SlotsUsedTold, ::testing::ValuesIn(kSlotsUsed), title_of);
 
 TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerStandsAtItsPlaceEverywhere) {
     submit("a");
@@ -124,30 +179,6 @@ TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerStandsAtItsPlaceEverywhere) {
     }
 }
 
-TEST_F(SlotUsedTest, AWaitingJobIsAcquiredSoonAfterASlotIsFree) {
-    let_b_wait();
-    now += 10min;
-    set_field("a", "state", "SUCCEEDED");
-    now += 900ms;
-    take("b");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(SlotUsedTest, ASlotThatStaysFreeIsFound) {
-    let_b_wait();
-    set_field("a", "state", "SUCCEEDED");
-    now += 1100ms;
-    take("b");
-    EXPECT_THAT(found,
-                ElementsAre(HasSubstr("b: it waited for a slot of its tenant, and one was free from 100000 ms")));
-    let_go("b");
-    delay("b", 1);
-    now += 1100ms;
-    take("b");
-    EXPECT_EQ(found.size(), 2U) << "a job that is delayed waits for a slot, too";
-}
-
 TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerOrHasADamagedRequestCanUseNone) {
     run("a");
     submit("b");
@@ -161,149 +192,6 @@ TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerOrHasADamagedRequestCanUseNone) {
     set_field("a", "state", "SUCCEEDED");
     now += 1h;
     take("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SlotUsedTest, WhereRedisIsDistantItTakesAsLongAsItsCallsDo) {
-    let_b_wait();
-    call("b", When::before);
-    now += 500ms;
-    call("b", When::answered);
-    set_field("a", "state", "SUCCEEDED");
-    now += 2400ms;
-    take("b");
-    EXPECT_THAT(found, IsEmpty());
-    let_go("b");
-    now += 2600ms;
-    take("b");
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(SlotUsedTest, ACallThatAFaultHasMadeLongExcusesNothingLater) {
-    let_b_wait();
-    fault("partition");
-    call("b", When::before);
-    now += 10s;
-    call("b", When::answered);
-    fault("partition", "end");
-    wait(20min);
-    set_field("a", "state", "SUCCEEDED");
-    now += 1100ms;
-    take("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("one was free from")));
-}
-
-TEST_F(SlotUsedTest, ASlotThatIsNeverTakenIsFoundAtTheEnd) {
-    let_b_wait();
-    set_field("a", "state", "CANCELLED");
-    wait(20min);
-    rest();
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(SlotUsedTest, ASlotOfAnotherTenantIsNotItsOwn) {
-    run("a");
-    submit("b", "globex");
-    find_full("b", 1);
-    submit("c", "globex");
-    set_field("c", "state", "RUNNING");
-    now += 10s;
-    set_field("a", "state", "SUCCEEDED");
-    now += 10s;
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SlotUsedTest, WhileAWaitingJobIsHandledNoneIsLate) {
-    run("a");
-    for (const char* job : {"b", "c"}) submit(job);
-    for (const char* job : {"b", "c"}) find_full(job);
-    set_field("a", "state", "SUCCEEDED");
-    take("b");
-    now += 20s;  // policy takes its time
-    set_field("b", "state", "DISPATCHED");
-    let_go("b");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(SlotUsedTest, AfterADisturbanceItMayTakeLonger) {
-    let_b_wait();
-    fault("partition");
-    set_field("a", "state", "SUCCEEDED");
-    now += 1min;
-    fault("partition", "end");
-    now += 2min;
-    take("b");
-    EXPECT_THAT(found, IsEmpty());
-    let_go("b");
-    find_full("b", 2);
-    now += 1h;
-    take("b");
-    EXPECT_EQ(found.size(), 1U) << "but not for ever";
-}
-
-TEST_F(SlotUsedTest, AWorkerWithAFreeSlotIsIdleWhileAJobWaitsThatItMayServe) {
-    submit("a");
-    wait_for_worker("a");
-    beats(4, 4);
-    EXPECT_THAT(found, IsEmpty()) << "it is full";
-    beats(4, 3, "hdd");
-    EXPECT_THAT(found, IsEmpty()) << "it is not what the job asks for";
-    beats(3, 3);
-    EXPECT_THAT(found, IsEmpty()) << "the slot has been free for ten seconds";
-    beats(1, 3);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: it waits for a worker, and w has had a free slot from 140000 ms on")));
-}
-
-TEST_F(SlotUsedTest, ASlotThatRedisHasGivenAwayIsNotFree) {
-    submit("a");
-    wait_for_worker("a");
-    list("b");
-    beats(8, 4);
-    EXPECT_THAT(found, IsEmpty()) << "three that it has are not in its list";
-    keys.list_remove(*keys.find(kRoomOfW), 0);
-    now += 6s;
-    list("c");
-    beats(8, 4);
-    EXPECT_THAT(found, IsEmpty()) << "it was taken after a while";
-    remove(std::string(kRoom) + "acme", "a");
-    beats(8, 0);
-    EXPECT_THAT(found, IsEmpty()) << "no job waits";
-    wait_for_worker("a");
-    for (const char* job : {"d", "e", "f"}) list(job);
-    beats(8, 4);
-    EXPECT_THAT(found, IsEmpty());
-    evict(kRoomOfW);
-    beats(4, 0);
-    EXPECT_EQ(found.size(), 1U) << "its list is gone";
-}
-
-TEST_F(SlotUsedTest, AQueueMovesWhileJobsLeaveIt) {
-    for (const char* job : {"a", "b", "c"}) submit(job);
-    for (const char* job : {"a", "b", "c"}) wait_for_worker(job);
-    beats(2, 3);
-    remove(std::string(kRoom) + "acme", "a");
-    beats(2, 3);
-    EXPECT_THAT(found, IsEmpty());
-    beats(2, 3);
-    EXPECT_EQ(found.size(), 1U);
-    keys.remove(*keys.find(std::string(kRoom) + "acme"));
-    beats(8, 3);
-    EXPECT_EQ(found.size(), 1U) << "no job waits";
-}
-
-TEST_F(SlotUsedTest, AWorkerIsIdleForATenantWithALimitOrAfterADisturbance) {
-    submit("a");
-    hear_limit("a", 1);
-    wait_for_worker("a");
-    beats(8, 0);
-    EXPECT_THAT(found, IsEmpty()) << "its tenant's slots may be taken";
-    submit("b", "globex");
-    wait_for_worker("b", "globex");
-    fault("partition");
-    beats(8, 0);
-    fault("partition", "end");
-    beats(8, 0);
     EXPECT_THAT(found, IsEmpty());
 }
 
@@ -325,6 +213,21 @@ TEST_F(SlotUsedTest, AWorkerIsIdleOnceSettingsWereReplacedOrRedisHasLostData) {
 
 // What each command leaves of a queue.
 struct QueuesOfTenantsTest : SlotUsedTest {
+    QueuesOfTenantsTest() {
+        define({
+            {"hold",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) hold(job);
+             }},
+            {"queue", [this](auto& of) { queue(first(of), std::stoi(first(second(of))), second(second(of), "1")); }},
+            {"do",
+             [this](auto& acts) {
+                 RuleTest::command(by, [&] {
+                     for (const auto& act : parts_of(acts, ';')) this->act(first(act), second(act));
+                 });
+             }},
+        });
+    }
     static constexpr double kSecond = 1e6;
 
     template <class... Changes>
@@ -361,52 +264,83 @@ struct QueuesOfTenantsTest : SlotUsedTest {
     auto told(const std::string& limit, const std::string& now_holds) {
         return [=, this] { keys.hash_set(at<Hash>("lockstep:tenant:turns:acme"), limit, now_holds); };
     }
-    auto tick() {
-        return [this] { keys.tell_listed(kQueuedTenants); };
+    /// Of a command that does several, as `act:member` or `act:member:value`.
+    void act(const std::string& what, const std::string& of) {
+        const std::string job = first(of), value = second(of);
+        if (what == "free") return remove(kSlots, job)();
+        if (what == "take") return add(kSlots, job, 3)();
+        if (what == "wake") return wake(job)();
+        if (what == "unwake") return remove(kWoken, job)();
+        if (what == "unqueue") return remove(kQueue, job)();
+        if (what == "put") return add(kQueue, job, value.empty() ? redis_now() : std::stod(value) * kSecond)();
+        if (what == "put_behind") return add(kQueue, job, redis_now() + 1)();
+        if (what == "told") return told(job, value)();
+        if (what == "untold") return void(keys.hash_remove(*keys.find("lockstep:tenant:turns:acme"), job));
+        if (what == "unset") return void(keys.hash_remove(hash_of(job), value));
+        if (what == "list") return add(kQueuedTenants.data(), "acme", 1)();
+        if (what == "unlist") return remove(kQueuedTenants.data(), "acme")();
+        if (what == "tick") return keys.tell_listed(kQueuedTenants);
+        field(job, what, value)();
     }
 };
 
-TEST_F(QueuesOfTenantsTest, ACommandThatFreesASlotWakesTheFirstOfTheQueue) {
-    hold("a");
-    queue("b", 1);
-    queue("c", 2);
-    command(remove(kSlots, "a"), wake("b"));
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-    command(remove(kWoken, "b"), add(kSlots, "b", 3), field("b", "state", "SCHEDULED"));
-    command(remove(kSlots, "b"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("c: a slot of tenant acme is freed, 0 of 1 are taken or reserved")));
-}
-
-TEST_F(QueuesOfTenantsTest, JobsThatCannotWaitAreNotWoken) {
-    hold("a");
-    queue("b", 1);
-    command(field("b", "state", "CANCELLED"));
-    queue("c", 2);
-    command([this] { keys.hash_remove(hash_of("c"), "ls_waits_since"); });
-    queue("d", 3);
-    command(field("d", "state", "SCHEDULED"));
-    command(remove(kSlots, "a"));
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(QueuesOfTenantsTest, AJobGoesByTheLimitThatHoldsNow) {
-    for (const char* job : {"a", "b", "x"}) hold(job);
-    queue("c", 1, "1");
-    command(remove(kSlots, "x"));
-    EXPECT_THAT(found, IsEmpty()) << "the tenant is full";
-    command(told("1", "2"), told("look", "1"), told("asked_at", "1"));
-    command(remove(kSlots, "a"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("c: a slot of tenant acme is freed, 1 of 2 are taken")));
-    command([this] { keys.hash_remove(*keys.find("lockstep:tenant:turns:acme"), "1"); });
-    hold("a");
-    command(remove(kSlots, "a"));
-    EXPECT_EQ(found.size(), 1U) << "it is the one that it was given";
-    command([this] { keys.hash_remove(hash_of("c"), "ls_waits_limit"); });
-    hold("a");
-    command(remove(kSlots, "a"));
-    EXPECT_EQ(found.size(), 2U) << "it has none";
-}
+constexpr Story kQueues[] = {
+    {"ACommandThatFreesASlotWakesTheFirstOfTheQueue",
+     "hold=a queue=b:1 queue=c:2 do=free:a;wake:b ok times=1 do=unwake:b;take:b;state:b:SCHEDULED do=free:b",
+     "c: a slot of tenant acme is freed, 0 of 1 are taken or reserved"},
+    {"JobsThatCannotWaitAreNotWoken",
+     "hold=a queue=b:1 do=state:b:CANCELLED queue=c:2 do=unset:c:ls_waits_since queue=d:3 do=state:d:SCHEDULED "
+     "do=free:a"},
+    // At first the tenant is full; then the limit is the one that the job was given; then it has none.
+    {"AJobGoesByTheLimitThatHoldsNow",
+     "hold=a,b,x queue=c:1:1 do=free:x ok do=told:1:2;told:look:1;told:asked_at:1 do=free:a found=1 do=untold:1 hold=a "
+     "do=free:a found=1 do=unset:c:ls_waits_limit hold=a do=free:a",
+     "c: a slot of tenant acme is freed, 1 of 2 are taken|c:"},
+    // In the end b has a stricter limit.
+    {"NoJobIsWokenBeforeOneThatWaitsLonger",
+     "hold=a queue=b:1 queue=c:2 do=free:a;wake:c found=1 hold=d queue=e:3:3 do=free:d;wake:e",
+     "c: it is woken from its tenant's queue, and b is queued before it"},
+    {"NoMoreAreWokenThanThereIsRoomFor", "hold=a queue=b:1 queue=c:2 do=free:a;wake:b;wake:c",
+     "c: 2 are woken from the queue of tenant acme, and 2 have a slot or one in reserve where 1 may"},
+    {"AJobThatHasToWaitAgainGetsItsOldPlace",
+     "queue=b:1 queue=c:2 do=unqueue:b do=ls_waits_limit:b:1;put:b:1 ok do=unqueue:b do=put:b:3 "
+     "do=ls_waits_since:b:3000000",
+     "b: it has waited in its tenant's queue since 1000000, and is put|b: it has waited in its tenant's queue since "
+     "1000000, and is queued as of 3000000"},
+    // It was there before; in the end it had time left.
+    {"OnlyAJobThatIsNotAcquiredGoesToTheEnd",
+     "queue=b:1 queue=c:2 do=wake:b +10s do=unwake:b;put:b ok do=unqueue:b;put:b ok do=unqueue:c;wake:b +9s "
+     "do=unwake:b;put:b",
+     "b:"},
+    // There are no others; then one that has not waited comes behind it.
+    {"AndDoesNotKeepTheOthersWaiting",
+     "queue=b:1 queue=c:2 do=wake:b +11s do=unwake:b;put:b:1 found=1 do=unqueue:c;wake:b +11s do=unwake:b;put:b:1 "
+     "found=1 submit=d do=wake:b +11s do=unwake:b;put:b;put_behind:d",
+     "b: it was woken and not acquired in time, and is queued before others"},
+    // After the jump what counts time is not judged any more.
+    {"AJobThatIsNotAcquiredKeepsNoSlot",
+     "hold=a queue=b:1 do=wake:b +11s do=free:a found=1 hold=a fault=clock_jump do=free:a do=unwake:b;put:b:1 "
+     "do=unqueue:b;put:b",
+     "b: it was woken for a slot of tenant acme 11000 ms ago"},
+    {"NoDelayOfAnEarlierTryHoldsAQueuedJobUp",
+     "submit=b do=ls_next_attempt_at:b:1 do=ls_waits_since:b:2000000;ls_waits_limit:b:1;put:b:2 found=1 "
+     "do=unset:b:ls_next_attempt_at;ls_waits_limit:b:1",
+     "b: it comes into its tenant's queue with the delay"},
+    // It is listed again; then the list has lost something.
+    {"ATenantIsListedWhileAJobOfItIsWoken",
+     "queue=b:1 do=list;wake:b do=unlist found=1 do=list do=unlist;list found=1 evict=lockstep:tenants:waiting do=list "
+     "do=unlist",
+     "tenant acme is removed from the tenants with a queue, and 0 of its"},
+    // In the end the disturbance is recent.
+    {"WhereNothingMovesATickWakesTheFirst",
+     "hold=a queue=b:1 +20min do=tick;wake:b ok wait=20min do=tick found=1 fault=redis.script_flush do=tick",
+     "b: nothing has moved in the queue of tenant acme"},
+    {"AQueueThatRedisHasLostPartOfIsNotJudged",
+     "hold=a queue=b:1 do=wake:x evict=lockstep:tenant:woken:acme do=free:a"},
+};
+using QueuesTold = Told<QueuesOfTenantsTest>;
+TEST_P(QueuesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, QueuesTold, ::testing::ValuesIn(kQueues), title_of);
 
 TEST_F(QueuesOfTenantsTest, AJobThatWasWokenWasOneOfThoseThatWereLookedAt) {
     for (const int narrow : {15, 14}) {
@@ -424,128 +358,6 @@ TEST_F(QueuesOfTenantsTest, AJobThatWasWokenWasOneOfThoseThatWereLookedAt) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("14-w2: a slot of tenant acme is freed, 2 of 3 are taken")));
 }
 
-TEST_F(QueuesOfTenantsTest, NoJobIsWokenBeforeOneThatWaitsLonger) {
-    hold("a");
-    queue("b", 1);
-    queue("c", 2);
-    command(remove(kSlots, "a"), wake("c"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("c: it is woken from its tenant's queue, and b is queued before it")));
-    hold("d");
-    queue("e", 3, "3");
-    command(remove(kSlots, "d"), wake("e"));
-    EXPECT_EQ(found.size(), 1U) << "b has a stricter limit";
-}
-
-TEST_F(QueuesOfTenantsTest, NoMoreAreWokenThanThereIsRoomFor) {
-    hold("a");
-    queue("b", 1);
-    queue("c", 2);
-    command(remove(kSlots, "a"), wake("b"), wake("c"));
-    EXPECT_THAT(found,
-                ElementsAre(HasSubstr(
-                    "c: 2 are woken from the queue of tenant acme, and 2 have a slot or one in reserve where 1 may")));
-}
-
-TEST_F(QueuesOfTenantsTest, AJobThatHasToWaitAgainGetsItsOldPlace) {
-    queue("b", 1);
-    queue("c", 2);
-    command(remove(kQueue, "b"));
-    command(field("b", "ls_waits_limit", "1"), add(kQueue, "b", kSecond));
-    EXPECT_THAT(found, IsEmpty());
-    command(remove(kQueue, "b"));
-    command(add(kQueue, "b", 3 * kSecond));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it has waited in its tenant's queue since 1000000, and is put")));
-    command(field("b", "ls_waits_since", "3000000"));
-    ASSERT_EQ(found.size(), 2U);
-    EXPECT_THAT(found[1],
-                HasSubstr("b: it has waited in its tenant's queue since 1000000, and is queued as of 3000000"));
-}
-
-TEST_F(QueuesOfTenantsTest, OnlyAJobThatIsNotAcquiredGoesToTheEnd) {
-    queue("b", 1);
-    queue("c", 2);
-    command(wake("b"));
-    now += 10s;
-    command(remove(kWoken, "b"), add(kQueue, "b", redis_now()));
-    EXPECT_THAT(found, IsEmpty());
-    command(remove(kQueue, "b"), add(kQueue, "b", redis_now()));
-    EXPECT_THAT(found, IsEmpty()) << "it was there before";
-    command(remove(kQueue, "c"), wake("b"));
-    now += 9s;
-    command(remove(kWoken, "b"), add(kQueue, "b", redis_now()));
-    EXPECT_EQ(found.size(), 1U) << "it had time left";
-}
-
-TEST_F(QueuesOfTenantsTest, AndDoesNotKeepTheOthersWaiting) {
-    queue("b", 1);
-    queue("c", 2);
-    command(wake("b"));
-    now += 11s;
-    command(remove(kWoken, "b"), add(kQueue, "b", kSecond));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it was woken and not acquired in time, and is queued before others")));
-    command(remove(kQueue, "c"), wake("b"));
-    now += 11s;
-    command(remove(kWoken, "b"), add(kQueue, "b", kSecond));
-    EXPECT_EQ(found.size(), 1U) << "there are no others";
-    submit("d");
-    command(wake("b"));
-    now += 11s;
-    command(remove(kWoken, "b"), add(kQueue, "b", redis_now()), add(kQueue, "d", redis_now() + 1));
-    EXPECT_THAT(found, SizeIs(1)) << "one that has not waited comes behind it";
-}
-
-TEST_F(QueuesOfTenantsTest, AJobThatIsNotAcquiredKeepsNoSlot) {
-    hold("a");
-    queue("b", 1);
-    command(wake("b"));
-    now += 11s;
-    command(remove(kSlots, "a"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it was woken for a slot of tenant acme 11000 ms ago")));
-    hold("a");
-    fault("clock_jump");
-    command(remove(kSlots, "a"));
-    command(remove(kWoken, "b"), add(kQueue, "b", kSecond));
-    command(remove(kQueue, "b"), add(kQueue, "b", redis_now()));
-    EXPECT_EQ(found.size(), 1U) << "what counts time is not judged any more";
-}
-
-TEST_F(QueuesOfTenantsTest, NoDelayOfAnEarlierTryHoldsAQueuedJobUp) {
-    submit("b");
-    command(field("b", "ls_next_attempt_at", "1"));
-    command(field("b", "ls_waits_since", "2000000"), field("b", "ls_waits_limit", "1"), add(kQueue, "b", 2 * kSecond));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it comes into its tenant's queue with the delay")));
-    command([this] { keys.hash_remove(hash_of("b"), "ls_next_attempt_at"); }, field("b", "ls_waits_limit", "1"));
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(QueuesOfTenantsTest, ATenantIsListedWhileAJobOfItIsWoken) {
-    queue("b", 1);
-    command(add(kQueuedTenants.data(), "acme", 1), wake("b"));
-    command(remove(kQueuedTenants.data(), "acme"));
-    EXPECT_THAT(found, ElementsAre(HasSubstr("tenant acme is removed from the tenants with a queue, and 0 of its")));
-    command(add(kQueuedTenants.data(), "acme", 1));
-    command(remove(kQueuedTenants.data(), "acme"), add(kQueuedTenants.data(), "acme", 2));
-    EXPECT_EQ(found.size(), 1U) << "it is listed again";
-    evict(std::string(kQueuedTenants));
-    command(add(kQueuedTenants.data(), "acme", 1));
-    command(remove(kQueuedTenants.data(), "acme"));
-    EXPECT_EQ(found.size(), 1U) << "the list has lost something";
-}
-
-TEST_F(QueuesOfTenantsTest, WhereNothingMovesATickWakesTheFirst) {
-    hold("a");
-    queue("b", 1);
-    now += 20min;
-    command(tick(), wake("b"));
-    EXPECT_THAT(found, IsEmpty());
-    wait(20min);
-    command(tick());
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: nothing has moved in the queue of tenant acme")));
-    fault("redis.script_flush");
-    command(tick());
-    EXPECT_EQ(found.size(), 1U) << "the disturbance is recent";
-}
-
 TEST_F(QueuesOfTenantsTest, AQueueIsNotJudgedThatHasLostSomethingOrThatAnotherProcessChanged) {
     const auto is_judged_after = [this](auto change) {
         hold("a");
@@ -560,15 +372,6 @@ TEST_F(QueuesOfTenantsTest, AQueueIsNotJudgedThatHasLostSomethingOrThatAnotherPr
     };
     EXPECT_TRUE(is_judged_after([&] { by(kOther); }));
     EXPECT_FALSE(is_judged_after([&] { by(Topology::kOperator); }));
-}
-
-TEST_F(QueuesOfTenantsTest, AQueueThatRedisHasLostPartOfIsNotJudged) {
-    hold("a");
-    queue("b", 1);
-    command(add(kWoken, "x", 1));
-    evict(kWoken);
-    command(remove(kSlots, "a"));
-    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(QueuesOfTenantsTest, ADelayThatAFailoverHasTakenBackHoldsNoJobUp) {

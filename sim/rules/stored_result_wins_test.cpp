@@ -8,7 +8,41 @@ namespace {
 using namespace testing;
 
 struct StoredResultWinsTest : RuleTest {
-    StoredResultWinsTest() : RuleTest(rules::stored_result_wins) {}
+    StoredResultWinsTest() : RuleTest(rules::stored_result_wins) {
+        define({
+            {"run", [this](auto&) { run(); }},
+            {"store", [this](auto&) { store_result("J", {}); }},
+            {"ack", [this](auto&) { acknowledge_result("J", {}); }},
+            {"timeout", [this](auto& said) { time_out(said == "said"); }},
+            {"late", [this](auto& time) { late_by(duration_of(first(time)), second(time) == "said"); }},
+            {"result", [this](auto& time) { late_with_result(duration_of(first(time)), second(time) == "said"); }},
+            {"running", [this](auto& time) { late_with_result(duration_of(time), true, {cap::JOB_STATUS_RUNNING}); }},
+            {"tick", [this](auto& answer) { tick(duration_of(answer)); }},
+            {"begin", [this](auto&) { call_of_a_tick(When::before); }},
+            {"cut", [this](auto&) { cut_off_from_nats(); }},
+            {"broken", [this](auto&) { befall(EventKind::connection_broken, by); }},
+            {"deadline",
+             [this](auto& in) {
+                 keys.zset_set(at<SortedSet>("job:deadline"), "J",
+                               static_cast<double>((redis_time() + duration_of(in)) / 1us));
+             }},
+            {"batch",
+             [this](auto& size) {
+                 tunables.reconciler_batch = std::stoi(first(size)),
+                 tunables.reconciler_max_iterations = std::stoi(second(size));
+             }},
+            {"interval", [this](auto& time) { tunables.reconciler_interval = duration_of(time); }},
+            {"crowd",
+             [this](auto&) {
+                 for (int i = 0; i < 12; ++i) move(std::to_string(i), "RUNNING");
+             }},
+            {"settled",
+             [this](auto&) {
+                 for (std::uint64_t i = 1'000; i < 1'100; ++i)
+                     store_result("J", {.sequence = i}), acknowledge_result("J", {.sequence = i});
+             }},
+        });
+    }
 
     Duration patience() const { return spec::wait_for_results(tunables); }
     void run() { enter("J", "RUNNING"); }
@@ -45,13 +79,35 @@ struct StoredResultWinsTest : RuleTest {
     }
 };
 
-TEST_F(StoredResultWinsTest, ATimeoutIsWrongWhileAnEarlierResultIsNotSettled) {
-    EXPECT_THAT(late_with_result(1min, false), ElementsAre(HasSubstr("result number 7 of it stood in the stream")));
-    EXPECT_EQ(times_exercised(), 1U);
-    acknowledge_result("J", {});
-    EXPECT_THAT(late_by(1min), IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
+constexpr Story kStoredResults[] = {
+    {"ATimeoutIsWrongWhileAnEarlierResultIsNotSettled", "result=1min", "result number 7 of it stood in the stream"},
+    {"ThenItIsRight", "result=1min times=1 ack late=1min times=1"},
+    {"APowerCutMayHaveTakenIt", "run store fault=nats.power_cut +910s timeout"},
+    {"ALossOfRedisTakesNothingOutOfTheStream", "run store failover +910s timeout", "result number 7"},
+    // An ack wait and two ticks.
+    {"TheWaitIsAsLongAsPromised", "result=661s:said ok result=650s:said", "it timed out"},
+    {"AndTheReasonSaysSo", "result=661s", "it timed out"},
+    {"ADeadlineIsALimitToo", "run deadline=1min +30s store +1min timeout", "it timed out 30000 ms after its limit"},
+    {"AJobIsForgottenWhereNothingExcusesTheDelay", "tick=0s late=810s",
+     "nothing has disturbed the cluster for|nothing has disturbed the cluster for"},
+    {"AlsoOneThatReportsThatItRuns", "tick=0s running=810s", "nothing has disturbed the cluster for"},
+    {"AConnectionThatBreaksExcusesIt", "tick=0s run +1560s broken +150s timeout"},
+    {"NatsThatStandsStillExcusesIt", "tick=0s freeze@nats late=22min ok thaw@nats late=22min",
+     "nothing has disturbed the cluster for"},
+    {"WhereNoReplicaTicksNoneForgets", "tick=0s down late=22min"},
+    {"AFaultThatLastsExcusesADelay", "tick=0s fault=slow_link late=22min"},
+    {"WhereATickCannotLookAtAllEachHasItsTurn", "batch=2:3 tick=0s crowd late=810s ok late=870s", "J:"},
+    // One tick was reading, and the next one reads all of it again.
+    {"WhereAnswersAreSlowATickTakesLongToRead", "settled tick=500ms late=810s ok late=960s ok tick=1ms late=810s",
+     "J:"},
+    {"NothingIsPromisedWhereATickHardlyEndsInItsWindow", "interval=1s tick=250ms late=1204s ok tick=150ms late=1204s",
+     "J: |J:"},
+    {"AJobWithoutAResultEndsSoon", "tick=0s late=90s ok late=120s", "is how long a job without a result"},
+    {"WhatBreaksInTheMiddleOfATickIsNotKnownToIt", "run store +1620s begin cut timeout=said"},
+};
+using StoredResultsTold = Told<StoredResultWinsTest>;
+TEST_P(StoredResultsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, StoredResultsTold, ::testing::ValuesIn(kStoredResults), title_of);
 
 TEST_F(StoredResultWinsTest, SomeResultsDoNotCount) {
     EXPECT_THAT(late_with_result(10s, false, {cap::JOB_STATUS_RUNNING, 6}), IsEmpty());
@@ -62,40 +118,6 @@ TEST_F(StoredResultWinsTest, SomeResultsDoNotCount) {
     now += 10s;
     time_out();
     EXPECT_THAT(found, IsEmpty()) << "it came after the limit";
-}
-
-TEST_F(StoredResultWinsTest, APowerCutMayHaveTakenIt) {
-    run();
-    store_result("J", {});
-    fault("nats.power_cut");
-    now += tunables.running_timeout + 10s;
-    time_out();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(StoredResultWinsTest, ALossOfRedisTakesNothingOutOfTheStream) {
-    run();
-    store_result("J", {});
-    keys.restore([] {});
-    now += tunables.running_timeout + 10s;
-    time_out();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("result number 7")));
-}
-
-TEST_F(StoredResultWinsTest, TheWaitIsAsLongAsPromisedAndTheReasonSaysSo) {
-    EXPECT_THAT(late_with_result(patience() + 1s, true), IsEmpty());
-    EXPECT_THAT(late_with_result(patience() + 1s, false), ElementsAre(HasSubstr("it timed out")));
-    EXPECT_THAT(late_with_result(patience() - 10s, true), ElementsAre(HasSubstr("it timed out")));
-}
-
-TEST_F(StoredResultWinsTest, ADeadlineIsALimitToo) {
-    run();
-    keys.zset_set(keys.create<SortedSet>("job:deadline"), "J", static_cast<double>((redis_time() + 1min).count()));
-    now += 30s;
-    store_result("J", {});
-    now += 1min;
-    time_out();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it timed out 30000 ms after its limit")));
 }
 
 TEST_F(StoredResultWinsTest, AWorkersOwnTimeoutIsAResult) {
@@ -120,70 +142,6 @@ TEST_F(StoredResultWinsTest, AnUndeliveredResultIsReadInTheStreamWithoutDisturba
                 ElementsAre(HasSubstr("result number 7 of its own worker stood in the stream all the time")));
     EXPECT_THAT(disturbed_before_the_limit_by("w", 1s), IsEmpty()) << "its lock may have been left behind";
     EXPECT_THAT(disturbed_before_the_limit_by("another", tunables.job_lock_ttl + 1s), IsEmpty());
-}
-
-TEST_F(StoredResultWinsTest, AJobIsForgottenWhereNothingExcusesTheDelay) {
-    const Duration too_late = patience() + 5 * tunables.reconciler_interval;
-    tick();
-    const auto forgotten = ElementsAre(HasSubstr("nothing has disturbed the cluster for"));
-    EXPECT_THAT(late_with_result(too_late, true, {cap::JOB_STATUS_RUNNING}), forgotten);
-    run();
-    found.clear();
-    now += tunables.running_timeout + patience();
-    befall(EventKind::connection_broken, kReplica);
-    now += 5 * tunables.reconciler_interval;
-    time_out();
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_THAT(late_by(too_late), forgotten);
-    befall(EventKind::paused, Topology::kNats);
-    EXPECT_THAT(late_by(2 * patience()), IsEmpty());
-    befall(EventKind::resumed, Topology::kNats);
-    EXPECT_THAT(late_by(2 * patience()), forgotten);
-    befall(EventKind::node_down, kReplica);
-    EXPECT_THAT(late_by(2 * patience()), IsEmpty()) << "no replica ticks";
-}
-
-TEST_F(StoredResultWinsTest, AFaultThatLastsExcusesADelay) {
-    tick();
-    fault("slow_link");
-    EXPECT_THAT(late_by(2 * patience()), IsEmpty());
-}
-
-TEST_F(StoredResultWinsTest, WhereATickCannotLookAtAllEachHasItsTurn) {
-    tunables.reconciler_batch = 2;
-    tunables.reconciler_max_iterations = 3;
-    tick();
-    for (int i = 0; i < 12; ++i) move(std::to_string(i), "RUNNING");
-    EXPECT_THAT(late_by(patience() + 5 * tunables.reconciler_interval), IsEmpty());
-    EXPECT_EQ(late_by(patience() + 7 * tunables.reconciler_interval).size(), 1U);
-}
-
-TEST_F(StoredResultWinsTest, WhereAnswersAreSlowATickTakesLongToRead) {
-    for (std::uint64_t i = 0; i < 100; ++i) {
-        store_result("J", {.sequence = 1'000 + i});
-        acknowledge_result("J", {.sequence = 1'000 + i});
-    }
-    tick(500ms);
-    EXPECT_THAT(late_by(patience() + 5 * tunables.reconciler_interval), IsEmpty());
-    EXPECT_THAT(late_by(patience() + 5 * tunables.reconciler_interval + 150s), IsEmpty())
-        << "one tick was reading, and the next one reads all of it again";
-    tick(1ms);
-    EXPECT_EQ(late_by(patience() + 5 * tunables.reconciler_interval).size(), 1U);
-}
-
-TEST_F(StoredResultWinsTest, NothingIsPromisedWhereATickHardlyEndsInItsWindow) {
-    tunables.reconciler_interval = 1s;
-    tick(250ms);
-    EXPECT_THAT(late_by(2 * patience()), IsEmpty());
-    tick(150ms);
-    EXPECT_EQ(late_by(2 * patience()).size(), 2U);
-}
-
-TEST_F(StoredResultWinsTest, AJobWithoutAResultEndsSoon) {
-    tick();
-    EXPECT_THAT(late_by(3 * tunables.reconciler_interval), IsEmpty());
-    EXPECT_THAT(late_by(4 * tunables.reconciler_interval),
-                ElementsAre(HasSubstr("is how long a job without a result")));
 }
 
 TEST_F(StoredResultWinsTest, TheLimitOfItsWorkflowIsItsOwnWhetherItsSenderWritesThatDownOrNot) {
@@ -226,16 +184,6 @@ TEST_F(StoredResultWinsTest, TheWaitCountsFromThePresentConnectionAndTheLastCall
     const auto unanswered = [this] { call_of_a_tick(When::answered, EventOutcome::not_applied); };
     EXPECT_THAT(time_out_after(unanswered, true), ElementsAre(HasSubstr("ms after Redis left a call")));
     EXPECT_THAT(time_out_after(unanswered, false), IsEmpty());
-}
-
-TEST_F(StoredResultWinsTest, WhatBreaksInTheMiddleOfATickIsNotKnownToIt) {
-    run();
-    store_result("J", {});
-    now += tunables.running_timeout + patience() + 1min;
-    call_of_a_tick(When::before);
-    cut_off_from_nats();
-    time_out(true);
-    EXPECT_THAT(found, IsEmpty());
 }
 
 }  // namespace

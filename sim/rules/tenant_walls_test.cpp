@@ -7,7 +7,18 @@ namespace {
 using namespace testing;
 
 struct TenantWalls : RuleTest {
-    TenantWalls() : RuleTest(rules::tenant_walls) { now = Time{100s}; }
+    TenantWalls() : RuleTest(rules::tenant_walls) {
+        now = Time{100s};
+        define({
+            {"store", [this](auto& of) { store_parts(parts_of(of, ':')); }},
+            {"record", [this](auto& of) { set_field(first(of), "tenant", second(of), by); }},
+            {"count", [this](auto& of) { count(first(of), second(of)); }},
+            {"list", [this](auto& of) { list("lockstep:tenant:" + of, "a"); }},
+            {"ask", [this](auto& of) { ask(first(of), second(of)); }},
+            {"undo", [this](auto& of) { undo(first(of), first(second(of)).c_str(), second(second(of)).c_str()); }},
+            {"lock", [this](auto&) { take_lock("a"); }},
+        });
+    }
 
     /// A request with these tenants in field, environment and metadata is stored, by a gateway or by a replica.
     void store(const std::string& job, const char* field, const char* env = "", const char* meta = "",
@@ -18,6 +29,10 @@ struct TenantWalls : RuleTest {
         if (*env != '\0') (*request.mutable_env())["tenant_id"] = env;
         request.mutable_meta()->set_tenant_id(meta);
         set_text("job:req:" + job, engine::wire::to_json(request), by);
+    }
+    void store_parts(std::vector<std::string> parts) {
+        parts.resize(4);
+        store(parts[0], parts[1].c_str(), parts[2].c_str(), parts[3].c_str(), by == kReplica ? Topology::kGateway : by);
     }
     void document(const std::string& key, const std::string& text) { set_text(key, text, Topology::kOperator); }
     void take_lock(const std::string& job) { lock(EventKind::lock_acquired, job); }
@@ -62,98 +77,34 @@ TEST_F(TenantWalls, AJobThatStaysWithItsTenantIsRight) {
     EXPECT_EQ(times_exercised(), 7U);
 }
 
-TEST_F(TenantWalls, AGatewayMayWriteAnotherOne) {
-    store("a", "acme", "", "initech");
-    set_field("a", "tenant", "initech", Topology::kGateway);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TenantWalls, TheRecordOfAJobNamesItsTenant) {
-    store("a", "acme");
-    set_field("a", "tenant", "initech");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: it is a job of acme, and its record names initech")));
-}
-
-TEST_F(TenantWalls, AJobCountsForNoOtherTenant) {
-    store("a", "acme");
-    count("initech", "a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it is a job of acme, and it counts as one of initech")));
-}
-
-TEST_F(TenantWalls, AJobTakesNoSlotOfAnotherTenant) {
-    for (const char* key : {"lockstep:tenant:waiting:initech", "lockstep:tenant:slots:initech"}) {
-        found.clear();
-        store("a", "acme");
-        list(key, "a");
-        EXPECT_THAT(found, ElementsAre(HasSubstr("it takes or awaits a slot of initech"))) << key;
-    }
-}
-
-TEST_F(TenantWalls, AJobOfWhichSomeWasEvictedIsNotJudged) {
-    store("a", "acme");
-    set_field("a", "tenant", "acme");
-    evict("job:meta:a");
-    count("initech", "a");
-    ask("a", "initech");
-    undo("a", "initech");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// The submission of another sender was handled first, and then the gateway records a job of its own under the same id.
-TEST_F(TenantWalls, AJobCountsAsAGatewayHasNamedItUntilItsLockIsTakenAgain) {
-    store("a", "acme");
-    take_lock("a");
-    set_field("a", "tenant", "initech", Topology::kGateway);
-    count("initech", "a");
-    list("lockstep:tenant:slots:initech", "a");
-    EXPECT_THAT(found, IsEmpty());
-    list("lockstep:tenant:slots:umbrella", "a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("umbrella")));
-    found.clear();
-    take_lock("a");
-    list("lockstep:tenant:woken:initech", "a");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a slot of initech")));
-}
-
-TEST_F(TenantWalls, PolicyIsAskedAboutItForItsTenant) {
-    store("a", "acme");
-    ask("a", "initech");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("asked as for initech")));
-}
-
-TEST_F(TenantWalls, AReplicaThatReadTheRequestBeforeItWasReplacedMayAskAboutThatOne) {
-    store("a", "acme");
-    take_lock("a");
-    wait(1s);
-    store("a", "initech");
-    ask("a", "acme");
-    EXPECT_THAT(found, IsEmpty());
-    wait(1s);
-    take_lock("a");
-    ask("a", "acme");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("asked as for acme")));
-}
-
-TEST_F(TenantWalls, PolicyIsNotAskedAboutARequestOfTwoTenants) {
-    store("a", "acme", "", "initech");
-    ask("a", "acme");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its metadata says initech, and policy is asked about it")));
-}
-
-TEST_F(TenantWalls, AStoredRequestKeepsItsTenant) {
-    store("a", "acme");
-    store("a", "acme", "", "", kReplica);
-    EXPECT_THAT(found, IsEmpty());
-    store("a", "initech", "", "", kReplica);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("was acme's, and becomes initech's")));
-}
-
-TEST_F(TenantWalls, ACompensationRunsForTheTenantOfItsJob) {
-    store("a", "acme");
-    undo("a", "initech");
-    undo("a", "acme", "initech");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("undone by one of"), HasSubstr("undone by one of")));
-}
+constexpr Story kWalls[] = {
+    {"AGatewayMayWriteAnotherOne", "store=a:acme::initech record=a:initech@gateway"},
+    {"TheRecordOfAJobNamesItsTenant", "store=a:acme record=a:initech",
+     "a: it is a job of acme, and its record names initech"},
+    {"AJobCountsForNoOtherTenant", "store=a:acme count=initech:a",
+     "it is a job of acme, and it counts as one of initech"},
+    {"AJobTakesNoSlotOfAnotherTenant", "store=a:acme list=slots:initech", "it takes or awaits a slot of initech"},
+    {"NorAwaitsOne", "store=a:acme list=waiting:initech", "it takes or awaits a slot of initech"},
+    {"AJobOfWhichSomeWasEvictedIsNotJudged",
+     "store=a:acme record=a:acme evict=job:meta:a count=initech:a ask=a:initech undo=a:initech"},
+    // The submission of another sender was handled first, and then the gateway records a job of its own under the same id.
+    {"AJobCountsAsAGatewayHasNamedItUntilItsLockIsTakenAgain",
+     "store=a:acme lock record=a:initech@gateway count=initech:a list=slots:initech ok list=slots:umbrella lock "
+     "list=woken:initech",
+     "umbrella|a slot of initech"},
+    {"PolicyIsAskedAboutItForItsTenant", "store=a:acme ask=a:initech", "asked as for initech"},
+    {"AReplicaThatReadTheRequestBeforeItWasReplacedMayAskAboutThatOne",
+     "store=a:acme lock wait=1s store=a:initech ask=a:acme ok wait=1s lock ask=a:acme", "asked as for acme"},
+    {"PolicyIsNotAskedAboutARequestOfTwoTenants", "store=a:acme::initech ask=a:acme",
+     "its metadata says initech, and policy is asked about it"},
+    {"AStoredRequestKeepsItsTenant", "store=a:acme store=a:acme@other ok store=a:initech@other",
+     "was acme's, and becomes initech's"},
+    {"ACompensationRunsForTheTenantOfItsJob", "store=a:acme undo=a:initech undo=a:acme:initech",
+     "undone by one of|undone by one of"},
+};
+using WallsTold = Told<TenantWalls>;
+TEST_P(WallsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, WallsTold, ::testing::ValuesIn(kWalls), title_of);
 
 constexpr const char* kNoPay = R"({"data":{"safety":{"denied_topics":["job.pay"]}}})";
 

@@ -13,8 +13,37 @@ struct TimeoutExplainedTest : RuleTest {
     TimeoutExplainedTest() : RuleTest(rules::timeout_explained) {
         beat();
         now += 5s;
+        define({
+            {"wait", [this](auto& time) { wait(duration_of(time)); }},
+            {"state", [this](auto& to) { state(to, by); }},
+            {"lock", [this](auto&) { take_lock(); }},
+            {"dispatch", [this](auto&) { dispatch(); }},
+            {"undirected", [this](auto&) { dispatch(""); }},
+            {"arrive", [this](auto&) { arrive(); }},
+            {"m", [this](auto& number) { present = std::stoull(number); }},
+            {"deliver", [this](auto&) { message(EventKind::deliver, present); }},
+            {"ack", [this](auto&) { message(EventKind::ack, present); }},
+            {"stored", [this](auto&) { stored(); }},
+            {"answered", [this](auto&) { answered(); }},
+            {"sent", [this](auto&) { acknowledged_by_stream(); }},
+            {"unanswered",
+             [this](auto&) {
+                 about_job(EventKind::publish, "worker.w.jobs", When::answered, by, EventOutcome::unknown);
+             }},
+            {"submitted", [this](auto&) { about_job(EventKind::stored, "sys.job.submit", When::applied); }},
+            {"untried", [this](auto& time) { times_out_untried_for(duration_of(time)); }},
+            {"cut", [this](auto&) { fault("nats.power_cut", "now"); }},
+            {"broken", [this](auto&) { befall(EventKind::connection_broken, by); }},
+            {"queue", [this](auto&) { keys.zset_set(at<SortedSet>("lockstep:tenant:waiting:t"), "J", 1); }},
+            {"pending",
+             [this](auto& jobs) {
+                 for (const auto& job : parts_of(jobs, ',')) set_field(job, "state", "PENDING");
+             }},
+            {"lost", [this](auto& job) { keys.restore([&] { keys.remove(*keys.find("job:meta:" + job)); }); }},
+        });
     }
 
+    std::uint64_t present = 1;  // of its messages
     void about_job(EventKind kind, std::string_view subject, When when, NodeId node = kReplica,
                    EventOutcome outcome = EventOutcome::applied) {
         observe(kind, "J", {.outcome = outcome, .subject = subject}, when, node);
@@ -51,14 +80,51 @@ struct TimeoutExplainedTest : RuleTest {
     }
 };
 
-TEST_F(TimeoutExplainedTest, AReplicaThatKnowsThatADispatchIsStoredKeepsTheMessageUntilTheJobIsRunning) {
-    message(EventKind::deliver);
-    dispatch();
-    acknowledged_by_stream();
-    fault("redis.errors");
-    message(EventKind::ack);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: its message is acknowledged by the replica that sent it")));
-}
+constexpr Story kTimeouts[] = {
+    {"AReplicaThatKnowsThatADispatchIsStoredKeepsTheMessageUntilTheJobIsRunning",
+     "deliver dispatch sent fault=redis.errors ack", "J: its message is acknowledged by the replica that sent it"},
+    {"AMessageMayGoOnceTheJobIsRunningOrNoReplicaKnowsWhetherItWasSent",
+     "deliver dispatch ack deliver dispatch sent state=RUNNING ack"},
+    {"AnotherMessageAboutItMayGoAndADeadReplicaKnowsNothing",
+     "deliver m=2 deliver dispatch sent ack down up m=1 deliver ack"},
+    {"APowerCutTakesTheAnswerWithIt", "deliver dispatch sent cut ack"},
+    // In the end it is stored once more.
+    {"AnAnswerThatComesAfterThePowerCutProvesNothing",
+     "dispatch stored cut answered deliver ack ok stored answered deliver ack", "J:"},
+    {"AJobThatItsWorkerGetsAndThatBecomesRunningIsInOrder", "dispatch arrive state=RUNNING wait=1min times=2"},
+    {"AJobThatStaysDispatchedWhileNothingIsDisturbedIsNot", "dispatch arrive wait=1min",
+     "J: it has been DISPATCHED for 10000 ms and is not RUNNING"},
+    {"NorIsAJobThatItsWorkerNeverGot", "dispatch state=RUNNING wait=1min",
+     "J: it has been sent to w for 10000 ms, which has not got it"},
+    {"AnEndOrADispatchThatIsTakenBackIsNotWaitedFor",
+     "dispatch state=SCHEDULED wait=1min dispatch state=SUCCEEDED wait=1min"},
+    // The second time it failed while its handler had the lock.
+    {"ADisturbanceOfItsReplicaOrTheServersExplainsIt",
+     "dispatch down wait=1min up +1s lock fault=redis.latency +1s heal=redis.latency state=DISPATCHED wait=1min "
+     "times=0"},
+    {"ADisturbanceOfAnotherReplicaOrALaterOneExplainsNothing", "dispatch arrive down@other +20s fault=redis.errors",
+     "J:"},
+    {"ACallWithoutAnAnswerExplainsIt", "dispatch unanswered wait=1min"},
+    {"AWorkerThatWasAwayExplainsThatItHasNotGotIt", "dispatch state=RUNNING freeze@worker wait=1min"},
+    {"SoDoesOneThatHasNotAnnouncedItselfSinceItLostItsConnection",
+     "broken@worker +5s dispatch state=RUNNING wait=1min ok +1s dispatch state=RUNNING wait=1min", "J:"},
+    {"AJobThatGoesToItsTopicHasNoWorkerToGetIt", "undirected state=RUNNING wait=1min"},
+    {"APowerCutMayTakeTheOnlyMessageOfAJobThatWaits",
+     "submitted wait=1s cut wait=1min untried=10min ok submitted untried=10min", "it was not tried for 600000 ms"},
+    // In the end many wait.
+    {"AJobThatWaitsAndIsNotTriedAnyMoreIsForgotten",
+     "untried=30s ok untried=10min found=1 pending=a,b,c,d,e untried=10min", "it was not tried for 600000 ms"},
+    {"AQueueForSlotsOrAKernelThatIsAwayMayLeaveAJobWaiting",
+     "state=PENDING lock fault=kernel.outage wait=10min heal=kernel.outage state=TIMEOUT state=PENDING lock queue "
+     "wait=10min state=TIMEOUT"},
+    {"AJobOfWhichRedisHasLostSomethingIsNotJudged",
+     "dispatch lost=J state=DISPATCHED wait=1min dispatch evict=job:meta:J state=DISPATCHED wait=1min"},
+    {"AJobThatRedisHasKeptIsJudged", "pending=another dispatch lost=another wait=1min",
+     "J: it has been DISPATCHED for"},
+};
+using TimeoutsTold = Told<TimeoutExplainedTest>;
+TEST_P(TimeoutsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, TimeoutsTold, ::testing::ValuesIn(kTimeouts), title_of);
 
 TEST_F(TimeoutExplainedTest, AMessageIsGivenUpAfterMostOfItsDeliveriesAndNotBefore) {
     const std::int64_t given_up = spec::first_given_up(tunables.bus_max_deliver);
@@ -69,18 +135,6 @@ TEST_F(TimeoutExplainedTest, AMessageIsGivenUpAfterMostOfItsDeliveriesAndNotBefo
         message(EventKind::term);
     }
     EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(TimeoutExplainedTest, AMessageMayGoOnceTheJobIsRunningOrNoReplicaKnowsWhetherItWasSent) {
-    message(EventKind::deliver);
-    dispatch();
-    message(EventKind::ack);
-    message(EventKind::deliver);
-    dispatch();
-    acknowledged_by_stream();
-    state("RUNNING");
-    message(EventKind::ack);
-    EXPECT_THAT(found, IsEmpty());
 }
 
 TEST_F(TimeoutExplainedTest, WhatIsNoSubmissionMayGo) {
@@ -96,194 +150,12 @@ TEST_F(TimeoutExplainedTest, WhatIsNoSubmissionMayGo) {
     EXPECT_THAT(found, IsEmpty());
 }
 
-TEST_F(TimeoutExplainedTest, AnotherMessageAboutItMayGoAndADeadReplicaKnowsNothing) {
-    message(EventKind::deliver, 1);
-    message(EventKind::deliver, 2);
-    dispatch();
-    acknowledged_by_stream();
-    message(EventKind::ack, 2);
-    befall(EventKind::node_down, kReplica);
-    befall(EventKind::node_up, kReplica);
-    message(EventKind::deliver, 1);
-    message(EventKind::ack, 1);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, APowerCutTakesTheAnswerWithIt) {
-    message(EventKind::deliver);
-    dispatch();
-    acknowledged_by_stream();
-    fault("nats.power_cut", "now");
-    message(EventKind::ack);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, AnAnswerThatComesAfterThePowerCutProvesNothing) {
-    dispatch();
-    stored();
-    fault("nats.power_cut", "now");
-    answered();
-    message(EventKind::deliver);
-    message(EventKind::ack);
-    EXPECT_THAT(found, IsEmpty());
-    stored();
-    answered();
-    message(EventKind::deliver);
-    message(EventKind::ack);
-    EXPECT_EQ(found.size(), 1U) << "it is stored once more";
-}
-
-TEST_F(TimeoutExplainedTest, AJobThatItsWorkerGetsAndThatBecomesRunningIsInOrder) {
-    dispatch();
-    arrive();
-    state("RUNNING");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 2U);
-}
-
-TEST_F(TimeoutExplainedTest, AJobThatStaysDispatchedWhileNothingIsDisturbedIsNot) {
-    dispatch();
-    arrive();
-    wait(1min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: it has been DISPATCHED for 10000 ms and is not RUNNING")));
-}
-
-TEST_F(TimeoutExplainedTest, NorIsAJobThatItsWorkerNeverGot) {
-    dispatch();
-    state("RUNNING");
-    wait(1min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: it has been sent to w for 10000 ms, which has not got it")));
-}
-
-TEST_F(TimeoutExplainedTest, AnEndOrADispatchThatIsTakenBackIsNotWaitedFor) {
-    for (const char* to : {"SCHEDULED", "SUCCEEDED"}) {
-        dispatch();
-        state(to);
-        wait(1min);
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, ADisturbanceOfItsReplicaOrTheServersExplainsIt) {
-    dispatch();
-    befall(EventKind::node_down, kReplica);
-    wait(1min);
-    befall(EventKind::node_up, kReplica);
-    now += 1s;
-    take_lock();
-    fault("redis.latency");
-    now += 1s;
-    fault("redis.latency", "end");
-    state("DISPATCHED");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty()) << "it failed while its handler had the lock";
-    EXPECT_EQ(times_exercised(), 0U);
-}
-
-TEST_F(TimeoutExplainedTest, ADisturbanceOfAnotherReplicaOrALaterOneExplainsNothing) {
-    dispatch();
-    arrive();
-    befall(EventKind::node_down, kOther);
-    now += 20s;
-    fault("redis.errors");
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(TimeoutExplainedTest, ACallWithoutAnAnswerExplainsIt) {
-    dispatch();
-    about_job(EventKind::publish, "worker.w.jobs", When::answered, kReplica, EventOutcome::unknown);
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, AWorkerThatWasAwayExplainsThatItHasNotGotIt) {
-    dispatch();
-    state("RUNNING");
-    befall(EventKind::paused, kItsWorker);
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, SoDoesOneThatHasNotAnnouncedItselfSinceItLostItsConnection) {
-    befall(EventKind::connection_broken, kItsWorker);
-    now += 5s;
-    dispatch();
-    state("RUNNING");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-    now += 1s;
-    dispatch();
-    state("RUNNING");
-    wait(1min);
-    EXPECT_EQ(found.size(), 1U) << "it has been heard since";
-}
-
-TEST_F(TimeoutExplainedTest, AJobThatGoesToItsTopicHasNoWorkerToGetIt) {
-    dispatch("");
-    state("RUNNING");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, APowerCutMayTakeTheOnlyMessageOfAJobThatWaits) {
-    about_job(EventKind::stored, "sys.job.submit", When::applied);
-    wait(1s);
-    fault("nats.power_cut", "now");
-    wait(1min);
-    times_out_untried_for(10min);
-    EXPECT_THAT(found, IsEmpty());
-    about_job(EventKind::stored, "sys.job.submit", When::applied);
-    times_out_untried_for(10min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was not tried for 600000 ms")));
-}
-
-TEST_F(TimeoutExplainedTest, AJobThatWaitsAndIsNotTriedAnyMoreIsForgotten) {
-    times_out_untried_for(30s);
-    EXPECT_THAT(found, IsEmpty());
-    times_out_untried_for(10min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it was not tried for 600000 ms")));
-    for (const char* other : {"a", "b", "c", "d", "e"}) set_field(other, "state", "PENDING");
-    times_out_untried_for(10min);
-    EXPECT_EQ(found.size(), 1U) << "many wait";
-}
-
-TEST_F(TimeoutExplainedTest, AQueueForSlotsOrAKernelThatIsAwayMayLeaveAJobWaiting) {
-    state("PENDING");
-    take_lock();
-    fault("kernel.outage");
-    wait(10min);
-    fault("kernel.outage", "end");
-    state("TIMEOUT");
-    state("PENDING");
-    take_lock();
-    keys.zset_set(keys.create<SortedSet>("lockstep:tenant:waiting:t"), "J", 1);
-    wait(10min);
-    state("TIMEOUT");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, AJobOfWhichRedisHasLostSomethingIsNotJudged) {
-    dispatch();
-    keys.restore([this] { keys.remove(*keys.find("job:meta:J")); });
-    state("DISPATCHED");
-    wait(1min);
-    dispatch();
-    evict("job:meta:J");
-    state("DISPATCHED");
-    wait(1min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(TimeoutExplainedTest, AJobThatRedisHasKeptIsJudged) {
-    set_field("another", "state", "PENDING");
-    dispatch();
-    keys.restore([this] { keys.remove(*keys.find("job:meta:another")); });
-    wait(1min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("J: it has been DISPATCHED for")));
-}
-
 struct LookedForTest : TimeoutExplainedTest {
+    LookedForTest() {
+        define({
+            {"restart", [this](auto& away) { dispatch_while_nats_restarts(duration_of(away)); }},
+        });
+    }
     /// While it is being published NATS goes, and comes back with another process, or the same.
     void dispatch_while_nats_restarts(engine::Duration away = 1s) {
         dispatch();
@@ -294,19 +166,15 @@ struct LookedForTest : TimeoutExplainedTest {
     }
 };
 
-TEST_F(LookedForTest, ADispatchThatTheStreamHasIsFound) {
-    dispatch_while_nats_restarts();
-    wait(5min);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the stream has its dispatch")));
-}
-
-TEST_F(LookedForTest, AnEndIsAsGood) {
-    dispatch_while_nats_restarts();
-    now += 20s;
-    state("SUCCEEDED");
-    wait(5min);
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kLookedFor[] = {
+    {"ADispatchThatTheStreamHasIsFound", "restart=1s wait=5min", "the stream has its dispatch"},
+    {"AnEndIsAsGood", "restart=1s +20s state=SUCCEEDED wait=5min"},
+    {"ANatsThatStaysAwayOrAReplicaThatDiesExcusesIt",
+     "restart=95s wait=5min ok state=SCHEDULED restart=1s down wait=5min"},
+};
+using LookedForTold = Told<LookedForTest>;
+TEST_P(LookedForTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, LookedForTold, ::testing::ValuesIn(kLookedFor), title_of);
 
 TEST_F(LookedForTest, AResultThatAReplicaHasHadInHandWillEndIt) {
     cap::BusPacket packet;
@@ -326,17 +194,6 @@ TEST_F(LookedForTest, AResultThatAReplicaHasHadInHandWillEndIt) {
     dispatch_while_nats_restarts();
     report();
     set_field("J", "ls_result_first", "7 1");
-    wait(5min);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(LookedForTest, ANatsThatStaysAwayOrAReplicaThatDiesExcusesIt) {
-    dispatch_while_nats_restarts(95s);
-    wait(5min);
-    EXPECT_THAT(found, IsEmpty());
-    state("SCHEDULED");
-    dispatch_while_nats_restarts();
-    befall(EventKind::node_down, kReplica);
     wait(5min);
     EXPECT_THAT(found, IsEmpty());
 }
