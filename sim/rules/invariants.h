@@ -1,6 +1,6 @@
 // The table of the invariants: what each is called, what it says, who judges it and by what. The file format, its schema,
 // `lockstep list` and what judges a run are made from it, so that a new invariant is one entry here, its rules (sim/judge/rules.h),
-// and a break that is planted for it (planted_breaks.h).
+// and tests in which it objects and in which it does not.
 #pragma once
 
 #include <cstdint>

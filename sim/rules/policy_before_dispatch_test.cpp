@@ -1,321 +1,170 @@
-// policy_before_dispatch and approval_bound share what they know of policy's word and of an operator's: each story here is told
-// to both.
-#include "sim/rules/forged_world.h"
+// What policy and operators have said of a job, and whether it may be sent then. policy_before_dispatch, approval_bound and content_seen
+// share what they know of that: each story is told to all three.
+#include "engine/wire/job_hash.h"
+#include "engine/wire/json.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
 namespace {
 
 using namespace testing;
-using World = ForgedWorld;
 
-constexpr const char* kInvariant = "policy_before_dispatch";
+// Each story begins when the job has been submitted, and says which rules object to it.
+struct PolicyStoryTest : RuleTest {
+    PolicyStoryTest() : RuleTest({rules::policy_before_dispatch, rules::approval_bound, rules::content_seen}) {
+        model().set_answers_good_for(5s);
+        request.set_job_id("a");
+        set_field("a", "state", "PENDING", Topology::kGateway);
+        define({
+            {"take", [this](auto&) { command(by, [&] { keys.set_string(kLock, "token", kNever); }); }},
+            {"return", [this](auto&) { command(by, [&] { keys.remove(*keys.find(kLock)); }); }},
+            {"asks", [this](auto&) { ask(); }},
+            {"hears", [this](auto& decision) { hear_policy(decision); }},
+            {"ask", [this](auto& decision) { ask(), hear_policy(decision); }},
+            {"vain", [this](auto&) { ask_in_vain(); }},
+            {"full", [this](auto&) { command(by, [&] { keys.zset_set(at<SortedSet>(kQueue), "a", 1); }); }},
+            {"enter", [this](auto& state) { set_field("a", "state", state, by); }},
+            {"unread", [this](auto&) { set_field("a", "ls_input_unread", "1", by); }},
+            {"send", [this](auto&) { send(); }},
+            {"label", [this](auto& name) { (*request.mutable_labels())[name] = "true"; }},
+            {"input", [this](auto& pointer) { request.set_context_ptr(pointer); }},
+            {"hide", [this](auto&) { input_is_shown = false; }},
+            {"open", [this](auto&) { open_fail_mode(); }},
+            {"forgotten", [this](auto& state) { keys.restore([&] { set_field("a", "state", state, {}); }); }},
+            {"store", [this](auto&) { store(Topology::kGateway); }},
+            {"approve", [this](auto&) { approve(); }},
+            {"reject", [this](auto&) { reject(); }},
+        });
+    }
 
-struct PolicyBeforeDispatchTest : ::testing::Test {
-    void take_up(NodeId replica = World::kReplica) { world.take_up("a", replica); }
-    void dispatch(NodeId replica = World::kReplica) {
-        world.commit_dispatch("a", replica);
-        world.send("a", replica);
-        world.arrive("a");
+    void ask() {
+        cap::PolicyCheckRequest question;
+        question.set_job_id("a");
+        question.set_tenant("default");
+        *question.mutable_labels() = request.labels();
+        if (!request.context_ptr().empty() && input_is_shown) question.set_input_content("what to do");
+        observe(EventKind::kernel_check, "a", {.payload = question.SerializeAsString()}, When::before, by);
     }
-    /// An earlier handling, which hears this and gives the job back.
-    void was_asked(std::string_view decision, NodeId replica = World::kReplica) {
-        take_up(replica);
-        world.ask_policy("a", decision, 0, replica);
-        world.let_go("a", replica);
+    void hear_policy(const std::string& decision) {
+        cap::PolicyCheckResponse answer;
+        answer.set_approval_required(decision.ends_with("_IF_APPROVED"));
+        const std::string said = decision.substr(0, decision.find("_IF_"));
+        for (const When when : {When::applied, When::answered})
+            observe(EventKind::kernel_check, "a", {.to = said, .payload = answer.SerializeAsString()}, when, by);
     }
-    /// The same, and as many others of its tenant are on their way as may be.
-    void wait_for_tenant(std::string_view decision) {
-        take_up();
-        world.ask_policy("a", decision);
-        world.find_tenant_full("a");
-        world.let_go("a");
+    void ask_in_vain() {
+        ask();
+        observe(EventKind::kernel_check, "a", {.outcome = EventOutcome::unknown, .to = "status:4"}, When::answered, by);
     }
-    [[nodiscard]] bool alarmed(const char* invariant = kInvariant) const {
-        return world.violated().contains(invariant);
+    void send() {
+        for (const char* state : {"SCHEDULED", "DISPATCHED"}) set_field("a", "state", state, by);
+        cap::BusPacket packet;
+        *packet.mutable_job_request() = request;
+        const fakes::Event sent{.subject = "worker.w.jobs", .packet = &packet};
+        observe(EventKind::publish, "a", sent, When::before, by);
+        observe(EventKind::core_deliver, "a", sent, When::applied, NodeId{7});
     }
+    void open_fail_mode() {
+        set_text(std::string(kSettingsKey), R"({"data":{"scheduler":{"input_fail_mode":"open"}}})",
+                 Topology::kOperator);
+        read_settings();
+    }
+    void store(NodeId client) { set_text("job:req:a", engine::wire::to_json(request), client); }
+    void approve() {
+        observe(EventKind::approve, "a", {}, When::before, Topology::kOperator);
+        tell_word("label=approval_granted");
+        store(Topology::kOperator);
+        record_hash();
+    }
+    void reject() {
+        observe(EventKind::approve, "a", {.to = "DENIED"}, When::before, Topology::kOperator);
+        record_hash();
+    }
+    void record_hash() { set_field("a", "approval_job_hash", engine::wire::job_hash(request), Topology::kOperator); }
 
-    World world;
+    static constexpr const char* kLock = "cordum:scheduler:job:a";
+    static constexpr const char* kQueue = "lockstep:tenant:waiting:default";
+    cap::JobRequest request;
+    bool input_is_shown = true;  // to policy
 };
 
-// SAFE-01
-TEST_F(PolicyBeforeDispatchTest, AnAllowThatItsSenderHasHeardLetsAJobGo) {
-    world.submit("a");
-    take_up();
-    world.ask_policy("a", "ALLOW");
-    dispatch();
-    EXPECT_THAT(world.violated(), IsEmpty());
+using ToldOfPolicy = Told<PolicyStoryTest>;
+TEST_P(ToldOfPolicy, IsJudged) {
+    for (const std::string& word : parts_of(GetParam().told, ' ')) tell_word(word);
+    const std::set<std::string_view> objecting(objected.begin(), objected.end());
+    EXPECT_EQ(fmt::format("{}", fmt::join(objecting, " ")), GetParam().finds);
 }
 
-TEST_F(PolicyBeforeDispatchTest, ALaterRefusalRevokesAnEarlierAllow) {
-    world.submit("a");
-    was_asked("ALLOW");
-    take_up();
-    world.ask_policy("a", "THROTTLE");
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
+constexpr const char* kBefore = "policy_before_dispatch";
+constexpr const char* kBoth = "approval_bound policy_before_dispatch";
+constexpr Story kPolicyStories[] = {
+    {"AnAllowThatItsSenderHasHeardLetsAJobGo", "take ask=ALLOW send"},
+    {"NobodyGoesUnasked", "take send", kBefore},
+    {"ALaterRefusalRevokesAnEarlierAllow", "take ask=ALLOW return take ask=THROTTLE send", kBefore},
+    {"AnAllowAfterARefusalCounts", "take ask=DENY return take ask=ALLOW send"},
+    {"AnAllowIsForTheContentThatWasAskedAbout", "take ask=ALLOW label=amount send", kBefore},
+    {"WhatAnotherReplicaIsToldMeanwhileChangesNothing", "take ask=ALLOW ask=DENY@other send"},
+    {"NobodySendsOnWhatOnlyAnotherReplicaHasHeard", "take@other ask=ALLOW@other return@other take send", kBefore},
+    // After a wait for a slot of the tenant an answer is good for five seconds.
+    {"OfAJobThatDidNotWaitNothingIsKept", "take ask=ALLOW return take send", kBefore},
+    {"AnAllowIsGoodForAWhile", "take ask=ALLOW full return +4s take send"},
+    {"ThenPolicyIsAskedAgain", "take ask=ALLOW full return +6s take send", kBefore},
+    {"WhoFindsTheJobWaitingChangesNothing", "take ask=ALLOW full return take return take send"},
+    {"WhoLosesTheJobLeavesTheAnswerToTheNext",
+     "take ask=ALLOW full return take evict=cordum:scheduler:job:a take send"},
+    {"SoDoesWhoLosesItBeforeItCouldBeGivenBack", "take ask=ALLOW full evict=cordum:scheduler:job:a take send"},
+    {"WhoLosesTheJobLeavesNoOldAnswer", "take ask=ALLOW full return take evict=cordum:scheduler:job:a +6s take send",
+     kBefore},
+    {"WhoLosesTheJobLeavesNoRefusalAsALeave",
+     "take ask=ALLOW full return take ask=DENY evict=cordum:scheduler:job:a take send", kBefore},
+    {"ARefusalThatAnyReplicaHasHeardRevokesIt",
+     "take ask=ALLOW full return take@other ask=DENY@other return@other take send", kBefore},
+    {"WhatRedisHasLostOfAnotherWordRevokesNothing",
+     "take ask=ALLOW full return take@other ask=DENY@other return@other failover take return take send"},
+    // Two handlers of one replica.
+    {"WhatAnEarlierHandlerHasAskedIsNoWordForALaterOne", "take asks evict=cordum:scheduler:job:a take hears=ALLOW send",
+     kBefore},
+    {"ALaterHandlerGoesByItsOwnQuestion",
+     "take asks evict=cordum:scheduler:job:a take asks hears=ALLOW hears=ALLOW send"},
+    // Fail modes.
+    {"ALabelOfABypassIsNoneWhileTheModeIsClosed", "label=safety_bypassed take vain send", kBefore},
+    {"WithAnOpenModeAQuestionWithoutAnAnswerLetsAJobGo", "open take vain label=safety_bypassed send"},
+    {"AnAnswerIsNotBypassedWhateverTheMode", "open take ask=DENY label=safety_bypassed send", kBefore},
+    {"WhereAHumanWasAskedTheModeDecidesNothing",
+     "open take ask=REQUIRE_APPROVAL enter=APPROVAL_REQUIRED return take vain label=safety_bypassed send",
+     "approval_bound"},
+    {"UnlessRedisHasLostTheQuestion",
+     "open take ask=REQUIRE_APPROVAL enter=APPROVAL_REQUIRED return forgotten=PENDING take vain "
+     "label=safety_bypassed send"},
+    // Humans.
+    {"AnOperatorsApprovalLetsAJobGo", "take ask=REQUIRE_APPROVAL return approve take send"},
+    {"OnlyWithTheContentThatWasApproved", "take ask=REQUIRE_APPROVAL return approve take label=amount send",
+     "approval_bound"},
+    {"AnAllowOnConditionWaitsForAHuman", "take ask=ALLOW_IF_APPROVED send", kBoth},
+    {"ARejectionIsNoApprovalEvenBesideALabelOfOne",
+     "label=approval_granted store take ask=REQUIRE_APPROVAL return reject take send", kBoth},
+    {"TwoLabelsOfASubmitterReleaseNothing", "label=approval_granted label=safety_bypassed take send", kBoth},
+    // Inputs.
+    {"AJobWhoseInputPolicySawMayGo", "input=redis://ctx:a take ask=ALLOW send"},
+    {"OneWhoseInputItDidNotSeeMayNot", "input=redis://ctx:a hide take ask=ALLOW send", "content_seen"},
+    {"UnlessItsHashSaysSo", "input=redis://ctx:a hide take ask=ALLOW unread send"},
+    {"TheLatestQuestionOfTheSenderCounts",
+     "input=redis://ctx:a take ask=ALLOW return take@other ask=ALLOW@other return@other hide take ask=ALLOW send",
+     "content_seen"},
+    {"AnInputElsewhereIsNotItsBusiness", "input=s3://bucket/x hide take ask=ALLOW send"},
+    {"NorIsAJobThatAHumanHasApproved", "input=redis://ctx:a hide take ask=REQUIRE_APPROVAL return approve take send"},
+};
+INSTANTIATE_TEST_SUITE_P(Of, ToldOfPolicy, ::testing::ValuesIn(kPolicyStories), title_of);
 
-TEST_F(PolicyBeforeDispatchTest, AnAllowAfterARefusalCounts) {
-    world.submit("a");
-    was_asked("DENY");
-    take_up();
-    world.ask_policy("a", "ALLOW");
-    dispatch();
-    EXPECT_THAT(world.violated(), IsEmpty());
-}
-
-TEST_F(PolicyBeforeDispatchTest, AnAllowIsGoodForAWhileWhereTheTenantWasFull) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    world.wait(4s);
-    take_up();
-    dispatch();
-    EXPECT_THAT(world.violated(), IsEmpty());
-}
-
-TEST_F(PolicyBeforeDispatchTest, WhoFindsTheJobWaitingMeanwhileChangesNothing) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    take_up();
-    world.let_go("a");
-    take_up();
-    dispatch();
-    EXPECT_THAT(world.violated(), IsEmpty());
-}
-
-// Its lock is evicted before it has gone by the answer, and the next one does.
-TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobMeanwhileLeavesTheAnswerToTheNext) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    take_up();
-    world.lose_lock("a");
-    take_up();
-    dispatch();
-    EXPECT_FALSE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, SoDoesWhoLosesItBeforeItCouldBeGivenBack) {
-    world.submit("a");
-    take_up();
-    world.ask_policy("a", "ALLOW");
-    world.find_tenant_full("a");
-    world.lose_lock("a");
-    take_up();
-    dispatch();
-    EXPECT_FALSE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobLeavesNoAnswerThatHasGrownOld) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    take_up();
-    world.lose_lock("a");
-    world.wait(6s);
-    take_up();
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, WhoLosesTheJobLeavesNoRefusalAsALeave) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    take_up();
-    world.ask_policy("a", "DENY");
-    world.lose_lock("a");
-    take_up();
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, AfterThatPolicyIsAskedAgain) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    world.wait(6s);
-    take_up();
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, ARefusalThatAnyReplicaHasHeardSinceRevokesIt) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    was_asked("DENY", World::kOtherReplica);
-    take_up();
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-// What that replica has written down of it is gone, so nobody else can know.
-TEST_F(PolicyBeforeDispatchTest, WhatRedisHasLostOfAnotherWordRevokesNothing) {
-    world.submit("a");
-    wait_for_tenant("ALLOW");
-    was_asked("DENY", World::kOtherReplica);
-    world.fail_over();
-    take_up();
-    world.let_go("a");
-    take_up();
-    dispatch();
-    EXPECT_FALSE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, OfAJobThatDidNotWaitForItsTenantNothingIsKept) {
-    world.submit("a");
-    was_asked("ALLOW");
-    take_up();
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, WhatAnotherReplicaIsToldMeanwhileChangesNothing) {
-    world.submit("a");
-    take_up();
-    world.ask_policy("a", "ALLOW");
-    world.ask_policy("a", "DENY", 0, World::kOtherReplica);
-    dispatch();
-    EXPECT_FALSE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, NobodySendsOnWhatOnlyAnotherReplicaHasHeard) {
-    world.submit("a");
-    was_asked("ALLOW", World::kOtherReplica);
-    take_up();
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, AnAllowIsForTheContentThatWasAskedAbout) {
-    world.submit("a");
-    take_up();
-    world.ask_policy("a", "ALLOW");
-    world.label("a", "amount", "1000000");
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, ALabelOfABypassIsNoBypassWhileTheModeIsClosed) {
-    world.label("a", "safety_bypassed", "true");
-    world.submit("a");
-    take_up();
-    world.ask_policy_in_vain("a");
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, WithAnOpenModeAQuestionThatNobodyAnsweredLetsAJobGo) {
-    world.open_fail_mode();
-    world.submit("a");
-    take_up();
-    world.ask_policy_in_vain("a");
-    world.label("a", "safety_bypassed", "true");
-    world.label("a", "safety_bypass_reason", "safety kernel unavailable");
-    dispatch();
-    EXPECT_THAT(world.violated(), IsEmpty());
-}
-
-TEST_F(PolicyBeforeDispatchTest, AnAnswerIsNotBypassedWhateverTheMode) {
-    world.open_fail_mode();
-    world.submit("a");
-    take_up();
-    world.ask_policy("a", "DENY");
-    world.label("a", "safety_bypassed", "true");
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, AnOperatorsApprovalLetsAJobGo) {
-    world.submit("a");
-    was_asked("REQUIRE_APPROVAL");
-    world.approve("a");
-    take_up();
-    dispatch();
-    EXPECT_THAT(world.violated(), IsEmpty());
-}
-
-TEST_F(PolicyBeforeDispatchTest, ARejectionIsNoApprovalEvenBesideALabelOfOne) {
-    world.label("a", "approval_granted", "true");
-    world.submit("a");
-    world.set_text(Topology::kGateway, "job:req:a", R"({"jobId":"a","labels":{"approval_granted":"true"}})");
-    was_asked("REQUIRE_APPROVAL");
-    world.reject("a");
-    take_up();
-    dispatch();
-    EXPECT_THAT(world.violated(), Contains(kInvariant));
-    EXPECT_TRUE(alarmed("approval_bound"));
-}
-
-// A submitter's own label of a bypass must not excuse his own label of an approval.
-TEST_F(PolicyBeforeDispatchTest, TwoLabelsOfASubmitterReleaseNothing) {
-    world.label("a", "approval_granted", "true");
-    world.label("a", "safety_bypassed", "true");
-    world.submit("a");
-    take_up();
-    dispatch();
-    EXPECT_THAT(world.violated(), Contains(kInvariant));
-    EXPECT_TRUE(alarmed("approval_bound"));
-}
-
-// The lock is lost under a handler, and another one of the same replica takes the job up.
-TEST_F(PolicyBeforeDispatchTest, WhatAnEarlierHandlerHasAskedIsNoWordForALaterOne) {
-    world.submit("a");
-    take_up();
-    world.ask_policy_and_wait("a");
-    world.lose_lock("a");
-    take_up();
-    world.hear_policy("a", "ALLOW");
-    dispatch();
-    EXPECT_TRUE(alarmed());
-}
-
-TEST_F(PolicyBeforeDispatchTest, ALaterHandlerOfTheSameReplicaGoesByItsOwnQuestion) {
-    world.submit("a");
-    take_up();
-    world.ask_policy_and_wait("a");
-    world.lose_lock("a");
-    take_up();
-    world.ask_policy_and_wait("a");
-    world.hear_policy("a", "ALLOW");
-    world.hear_policy("a", "ALLOW");
-    dispatch();
-    EXPECT_FALSE(alarmed());
-}
-
-class ForgottenQuestion : public PolicyBeforeDispatchTest, public ::testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(OrKept, ForgottenQuestion, ::testing::Bool());
-
-TEST_P(ForgottenQuestion, IsTheFailModesAndNoHumans) {
-    world.open_fail_mode();
-    world.submit("a");
-    take_up();
-    world.ask_policy("a", "REQUIRE_APPROVAL");
-    world.move("a", "APPROVAL_REQUIRED");
-    world.let_go("a");
-    const bool forgotten = GetParam();
-    if (forgotten) world.fail_over_to("a", "PENDING");
-    take_up();
-    world.ask_policy_in_vain("a");
-    world.label("a", "safety_bypassed", "true");
-    dispatch();
-    EXPECT_EQ(alarmed("approval_bound"), !forgotten);
-}
-
-struct ApprovalBoundTest : RuleTest {
-    ApprovalBoundTest() : RuleTest(rules::approval_bound) {}
+struct ContentSeenTest : RuleTest {
+    ContentSeenTest() : RuleTest(rules::content_seen) {}
 };
 
-TEST_F(ApprovalBoundTest, WhatIsAllowedIfItIsApprovedWaitsForAHuman) {
-    cap::PolicyCheckResponse answer;
-    answer.set_approval_required(true);
-    observe(EventKind::kernel_check, "a", {.to = "ALLOW", .payload = answer.SerializeAsString()});
-    cap::BusPacket packet;
-    packet.mutable_job_request()->set_job_id("a");
-    fakes::Event send = event_of(EventKind::publish, "a", When::before);
-    send.subject = "worker.w.jobs";
-    send.packet = &packet;
-    tell(send);
-    send.kind = EventKind::core_deliver;
-    tell(send);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("nobody approved")));
+TEST_F(ContentSeenTest, AnInputThatIsNotThereIsLookedForThreeTimesMore) {
+    set_field("a", "ls_input_misses", "3");
+    EXPECT_THAT(found, IsEmpty());
+    set_field("a", "ls_input_misses", "4");
+    EXPECT_THAT(found, SizeIs(1));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "reports/result_json.h"
-#include "sim/rules/planted_breaks.h"
 #include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
@@ -79,19 +78,12 @@ std::vector<std::string> row_of(const PowerReport& report, const std::string& ru
     return row;
 }
 
-/// For a rule that no mechanism puts to work.
-std::string awake_because(const std::string& rule) {
-    const std::string_view planted = planted_and_noticed(rule);
-    if (planted.empty()) return "none of them, nor the break that was planted for it";
-    return fmt::format("none of them; a planted break: {}", planted);
-}
-
 std::string rule_table(const PowerReport& report) {
     std::string out = "| oracle | notices that this is off |\n|---|---|\n";
     for (const std::string& rule : names_of(invariant_table(), true)) {
         const auto row = row_of(report, rule);
         out += fmt::format("| {} | {} |\n", code(rule),
-                           row.empty() ? awake_because(rule) : fmt::format("{}", fmt::join(row, ", ")));
+                           row.empty() ? "none of them" : fmt::format("{}", fmt::join(row, ", ")));
     }
     return out;
 }
@@ -185,9 +177,7 @@ std::string power_markdown(const PowerReport& report) {
         "the\nshrunk failure. `-`: the search ended without a failure.\n\n{}\n"
         "## Oracles\n\n"
         "Which mechanisms each oracle notices: in a search, in a scenario file that proves the mechanism, or in "
-        "both.\nOne that none of them puts to work is shown a break that was planted by hand "
-        "(`sim/rules/planted_breaks.cpp`), "
-        "and notices it.\n\n{}",
+        "both.\nThe unit tests of each oracle (`sim/rules/`) show what else it notices.\n\n{}",
         report.command, report.version, options.repeats, options.seeds, options.first, summary(report),
         mechanism_table(report), rule_table(report));
 }
@@ -202,9 +192,7 @@ Document power_json(const PowerReport& report) {
                     {"repeats", report.options.repeats},
                     {"mechanisms", Document::array()},
                     {"oracles_without_a_mechanism", rules_that_noticed_nothing(report)},
-                    {"planted_breaks_noticed", Document::object()}};
-    for (const std::string& rule : rules_that_noticed_nothing(report))
-        out["planted_breaks_noticed"][rule] = planted_and_noticed(rule);
+                    {"planted_breaks_noticed", Document::object()}};  // schema 1.x requires the member
     for (const MechanismPower& power : report.outcome.mechanisms) out["mechanisms"].push_back(json_of(report, power));
     return out;
 }
