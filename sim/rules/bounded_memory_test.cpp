@@ -11,6 +11,14 @@ struct BoundedMemoryTest : RuleTest {
         tunables.bus_bytes_in_flight = 10'000;
         model().set_max_payload(1000);
         now = {};
+        define({
+            {"deliver", [this](auto& of) { deliver(std::stoull(first(of)), std::stoull(second(of)), by.value); }},
+            {"ack", [this](auto& number) { tell(EventKind::ack, std::stoull(number)); }},
+            {"nak", [this](auto& number) { tell(EventKind::nak, std::stoull(number)); }},
+            {"term", [this](auto& number) { tell(EventKind::term, std::stoull(number)); }},
+            {"submit", [this](auto& number) { tell_of_submission(EventKind::deliver, std::stoull(number)); }},
+            {"bound", [this](auto& bytes) { tunables.bus_bytes_in_flight = std::stoi(bytes); }},
+        });
     }
 
     void tell(EventKind kind, std::uint64_t sequence, int node = 5) {
@@ -38,64 +46,21 @@ struct BoundedMemoryTest : RuleTest {
     const std::string payload = std::string(1000, '.');
 };
 
-TEST_F(BoundedMemoryTest, FiveTimesTheBoundIsTheMostThatAReplicaHolds) {
-    deliver(1, 50);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-    deliver(51, 51);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("51000 bytes")));
-}
-
-TEST_F(BoundedMemoryTest, WhatIsAnsweredAndWhatEndedWithItsReplicaDoesNotCount) {
-    deliver(1, 50);
-    tell(EventKind::ack, 1);
-    tell(EventKind::nak, 2);
-    tell(EventKind::term, 3);
-    tell(EventKind::ack, 1);  // a second word on the same delivery
-    deliver(51, 53);
-    EXPECT_THAT(found, IsEmpty());
-    tell(EventKind::node_down, 0);
-    deliver(54, 103);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(BoundedMemoryTest, EveryReplicaCountsForItself) {
-    deliver(1, 50, 5);
-    deliver(51, 100, 6);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(BoundedMemoryTest, ADeliveryThatCameTwiceIsInMemoryTwice) {
-    deliver(1, 30);
-    deliver(1, 21);
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(BoundedMemoryTest, WhoIsFullIsGivenNoFurtherSubmission) {
-    deliver(1, 11);
-    now = Time{std::chrono::milliseconds{900}};
-    tell_of_submission(EventKind::deliver, 12);
-    EXPECT_THAT(found, IsEmpty());
-    now = Time{std::chrono::milliseconds{1100}};
-    tell_of_submission(EventKind::deliver, 13);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("has had more than 10000 bytes in its hands for 1100 ms")));
-}
-
-TEST_F(BoundedMemoryTest, WhoHasRoomAgainIsGivenOne) {
-    deliver(1, 11);
-    tell(EventKind::ack, 1);
-    now = Time{std::chrono::seconds{10}};
-    tell_of_submission(EventKind::deliver, 12);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(BoundedMemoryTest, TwoMessagesOfTheLargestSizeAlwaysFit) {
-    tunables.bus_bytes_in_flight = 100;
-    deliver(1, 10);
-    EXPECT_THAT(found, IsEmpty());
-    deliver(11, 11);
-    EXPECT_EQ(found.size(), 1U);
-}
+constexpr Story kInHand[] = {
+    {"FiveTimesTheBoundIsTheMostThatAReplicaHolds", "deliver=1:50 ok times=1 deliver=51:51", "51000 bytes"},
+    // The second word is on the same delivery.
+    {"WhatIsAnsweredAndWhatEndedWithItsReplicaDoesNotCount",
+     "deliver=1:50 ack=1 nak=2 term=3 ack=1 deliver=51:53 ok down deliver=54:103"},
+    {"EveryReplicaCountsForItself", "deliver=1:50 deliver=51:100@other"},
+    {"ADeliveryThatCameTwiceIsInMemoryTwice", "deliver=1:30 deliver=1:21", "51000 bytes"},
+    {"WhoIsFullIsGivenNoFurtherSubmission", "deliver=1:11 +900ms submit=12 ok +200ms submit=13",
+     "has had more than 10000 bytes in its hands for 1100 ms"},
+    {"WhoHasRoomAgainIsGivenOne", "deliver=1:11 ack=1 +10s submit=12"},
+    {"TwoMessagesOfTheLargestSizeAlwaysFit", "bound=100 deliver=1:10 ok deliver=11:11", "11000 bytes"},
+};
+using InHandTold = Told<BoundedMemoryTest>;
+TEST_P(InHandTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, InHandTold, ::testing::ValuesIn(kInHand), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

@@ -213,9 +213,6 @@ struct OwnCircuitTest : SharedCircuitTest {
         answer(job);
         now += 10ms;
     }
-    void trip_alone() {
-        for (const char* job : {"a", "b", "c"}) fail_alone(job);
-    }
     void acquire_and_turn_away(std::string_view job) {
         acquire(job);
         turn_away(job);

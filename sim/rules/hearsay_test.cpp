@@ -18,6 +18,8 @@ struct HearsayTest : RuleTest {
             {"write", [this](auto& of) { grant_lock(kSnapshotLock, by), store_parts(of); }},
             {"shake", [this](auto&) { shake_hands(by, "w"); }},
             {"pass_on", [this](auto&) { pass_on(); }},
+            {"read", [this](auto&) { read_snapshot(stored, by); }},
+            {"finds", [this](auto&) { read_snapshot(stored, by, When::applied); }},
             {"choose", [this](auto& job) { choose(job, "w"); }},
         });
     }
@@ -71,33 +73,20 @@ constexpr Story kHearsay[] = {
     // In the end it started again and knows nothing.
     {"AWriteAfterACrashIsJudgedByWhatItsReplicaKnew", "hear=w lock down store=w:0 ok store=v:0 write=w:0",
      "worker v, from which it never heard|worker w, from which it never heard"},
+    // The clock of the replica may be slow.
+    {"ASilentWorkerIsNotWritten", "hear=w +33s write=w:0 ok +3s write=w:0", "too old"},
+    {"ASnapshotThatWasReadIsGoodForAWhile", "pass_on +15s choose=a ok times=1 +3750ms choose=b",
+     "b: it goes to worker w, which its replica knows from a snapshot only"},
+    // It is the older one that was found.
+    {"AnOldSnapshotIsGoodForLess", "hear=w write=w:0 +29s finds@other write=w:0 read@other +8s choose=a",
+     "that was too old"},
+    {"AReplicaThatHearsTheWorkerMeanwhileNeedsNoSnapshot", "pass_on hear=w@other +30s choose=a"},
     {"NoSnapshotIsDatedAhead", "hear=w write=w:0:41 ok write=w:0:42", "ahead of the clock of Redis"},
     {"ASnapshotThatAFaultWroteIsJudgedOfNoReplica", "store=w:0:59@nobody"},
 };
 using HearsayTold = Told<HearsayTest>;
 TEST_P(HearsayTold, AreJudged) { judge(); }
 INSTANTIATE_TEST_SUITE_P(Of, HearsayTold, ::testing::ValuesIn(kHearsay), title_of);
-
-TEST_F(HearsayTest, ASilentWorkerIsNotWritten) {
-    hear("w");
-    now += tunables.worker_ttl + tunables.worker_ttl / 10;
-    write(kReplica, "w", 0);
-    EXPECT_THAT(found, IsEmpty()) << "the clock of the replica may be slow";
-    now += tunables.worker_ttl / 10;
-    write(kReplica, "w", 0);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("too old")));
-}
-
-TEST_F(HearsayTest, ASnapshotThatWasReadIsGoodForAWhile) {
-    pass_on();
-    now += tunables.hydrated_worker_ttl;
-    choose("a", "w");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-    now += tunables.hydrated_worker_ttl / 4;
-    choose("b", "w");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: it goes to worker w, which its replica knows from a snapshot only")));
-}
 
 TEST_F(HearsayTest, TheChoiceIsMadeAfterTheAnswerOfPolicy) {
     pass_on();
@@ -106,26 +95,6 @@ TEST_F(HearsayTest, TheChoiceIsMadeAfterTheAnswerOfPolicy) {
     tell(event_of(EventKind::kernel_check, "a", When::answered, kOther));
     set_field("a", "ls_worker", "w", kOther);
     EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(HearsayTest, AnOldSnapshotIsGoodForLess) {
-    hear("w");
-    write(kReplica, "w", 0);
-    now += tunables.worker_ttl - 1s;
-    read_snapshot(stored, kOther, When::applied);
-    write(kReplica, "w", 0);  // it is the older one that was found
-    read_snapshot(stored, kOther);
-    now += 8s;
-    choose("a", "w");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("that was too old")));
-}
-
-TEST_F(HearsayTest, AReplicaThatHearsTheWorkerMeanwhileNeedsNoSnapshot) {
-    pass_on();
-    hear("w", kOther);
-    now += tunables.worker_ttl;
-    choose("a", "w");
-    EXPECT_THAT(found, IsEmpty());
 }
 
 }  // namespace

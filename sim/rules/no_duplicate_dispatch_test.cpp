@@ -7,7 +7,17 @@ namespace {
 using namespace testing;
 
 struct NoDuplicateDispatchTest : RuleTest {
-    NoDuplicateDispatchTest() : RuleTest(rules::no_duplicate_dispatch) {}
+    NoDuplicateDispatchTest() : RuleTest(rules::no_duplicate_dispatch) {
+        define({
+            {"arrive", [this](auto& job) { arrive(job); }},
+            {"back", [this](auto& job) { take_back(job); }},
+            {"lose", [this](auto& after) { lose(duration_of(after)); }},
+            {"publish", [this](auto&) { publish(When::before); }},
+            {"unsent", [this](auto&) { publish(When::answered, EventOutcome::not_applied); }},
+            {"late", [this](auto&) { lose(tunables.publish_timeout); }},
+            {"replicas", [this](auto& count) { tunables.redis_replicas = std::stoi(count); }},
+        });
+    }
 
     void dispatch(EventKind kind, When when = When::applied, EventOutcome outcome = EventOutcome::none,
                   std::string_view job = "J") {
@@ -38,28 +48,19 @@ private:
     std::uint64_t sequence_ = 0;
 };
 
-TEST_F(NoDuplicateDispatchTest, AJobArrivesOnceUnlessItWasForgotten) {
-    arrive("a");
-    arrive("b");
-    take_back("a");
-    arrive("a");
-    EXPECT_THAT(found, IsEmpty());
-    arrive("b");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("b: the job arrived on worker.w.jobs as jobreq:b:1 and before that")));
-    EXPECT_EQ(times_exercised(), 4U);
-}
-
-TEST_F(NoDuplicateDispatchTest, WhereReplicasMustHaveAWriteAFailoverForgetsNothing) {
-    tunables.redis_replicas = 1;
-    for (const char* name : {"redis.restart", "redis.failover"}) {
-        const std::string job = std::string(name).substr(6);
-        arrive(job);
-        fault(name);
-        take_back(job);
-        arrive(job);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("failover: the job arrived")));
-}
+constexpr Story kArrivals[] = {
+    {"AJobArrivesOnceUnlessItWasForgotten", "arrive=a arrive=b back=a arrive=a ok arrive=b times=4",
+     "b: the job arrived on worker.w.jobs as jobreq:b:1 and before that"},
+    {"WhereReplicasMustHaveAWriteAFailoverForgetsNothing",
+     "replicas=1 arrive=a fault=redis.restart back=a arrive=a ok arrive=b fault=redis.failover back=b arrive=b",
+     "b: the job arrived"},
+    {"AfterTwoLooksOnAConnectionOfItsOwnItIsNotTooSoon", "lose=10ms +4s publish"},
+    // What never left leaves the first sending as it was.
+    {"WhereTheAnswerWasLateTheConnectionMayHaveEndedBefore", "late +2s publish ok unsent +1s publish"},
+};
+using ArrivalsTold = Told<NoDuplicateDispatchTest>;
+TEST_P(ArrivalsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, ArrivalsTold, ::testing::ValuesIn(kArrivals), title_of);
 
 TEST_F(NoDuplicateDispatchTest, AMessageIsInTheStreamOnce) {
     dispatch(EventKind::stored);
@@ -74,24 +75,6 @@ TEST_F(NoDuplicateDispatchTest, AfterOneLookAtTheStreamIsTooSoon) {
     publish(When::before);
     EXPECT_THAT(found, ElementsAre(HasSubstr("jobreq:J:1 is sent again 3000 ms after its fate became unknown")));
     EXPECT_THAT(cited, ElementsAre("engine/wire/wire.md 8.4"));
-}
-
-TEST_F(NoDuplicateDispatchTest, AfterTwoOnAConnectionOfItsOwnIsNot) {
-    lose(10ms);
-    now += 4s;
-    publish(When::before);
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(NoDuplicateDispatchTest, WhereTheAnswerWasLateTheConnectionMayHaveEndedBefore) {
-    lose(tunables.publish_timeout);
-    now += 2s;
-    publish(When::before);
-    EXPECT_THAT(found, IsEmpty());
-    publish(When::answered, EventOutcome::not_applied);
-    now += 1s;
-    publish(When::before);
-    EXPECT_THAT(found, IsEmpty()) << "what never left leaves the first sending as it was";
 }
 
 }  // namespace

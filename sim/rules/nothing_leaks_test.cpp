@@ -6,7 +6,6 @@ namespace {
 using namespace testing;
 
 constexpr const char* kSagaLock = "saga:trip:lock";
-constexpr const char* kTickLock = "cordum:reconciler:default";
 constexpr const char* kLockOfA = "cordum:scheduler:job:a";
 constexpr std::int64_t kSomeTime = 1'000'000'000'000'000;
 
@@ -50,10 +49,6 @@ struct NothingLeaks : RuleTest {
     void ask_for_release() { call({"EVALSHA", "sha", "2", kLockOfA, "job:meta:a", "token", "ls_in_hand", "17"}); }
     void reply(EventOutcome outcome, std::string_view key = "") {
         observe(EventKind::redis, "a", {.outcome = outcome, .key = key, .payload = ":1"}, When::answered);
-    }
-    void rest_after(engine::Duration wait) {
-        now += wait;
-        rest();
     }
 };
 

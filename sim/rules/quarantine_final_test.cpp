@@ -10,7 +10,18 @@ constexpr const char* kAllowed = R"({"decision":"ALLOW"})";
 constexpr const char* kWithheldRecord = R"({"decision":"QUARANTINE"})";
 
 struct QuarantineFinalTest : RuleTest {
-    QuarantineFinalTest() : RuleTest(rules::quarantine_final) {}
+    QuarantineFinalTest() : RuleTest(rules::quarantine_final) {
+        define({
+            {"policy", [this](auto& says) { policy_says(says); }},
+            {"state", [this](auto& to) { set_field("J", "state", to); }},
+            {"redacted", [this](auto&) { ends("SUCCEEDED", kRedactedRecord, "redis://clean"); }},
+            {"unnamed", [this](auto&) { ends("SUCCEEDED", R"({"decision":"REDACT"})", ""); }},
+            {"withheld", [this](auto&) { ends("OUTPUT_QUARANTINED", kWithheldRecord, "redis://raw"); }},
+            {"as_it_was", [this](auto&) { ends("SUCCEEDED", kAllowed, "redis://raw"); }},
+            {"owed", [this](auto&) { set_field("J", "ls_scan_pending", "{}"); }},
+            {"unanswered", [this](auto&) { another_asks_without_an_answer(); }},
+        });
+    }
 
     void policy_says(std::string_view decision) {
         fakes::Event event = event_of(EventKind::output_check, "J", When::before);
@@ -28,25 +39,19 @@ struct QuarantineFinalTest : RuleTest {
     }
 };
 
-TEST_F(QuarantineFinalTest, AnOutputToBeRedactedSucceedsWithTheRedactedPointerOrIsWithheld) {
-    policy_says("REDACT");
-    ends("SUCCEEDED", kRedactedRecord, "redis://clean");
-    ends("OUTPUT_QUARANTINED", kWithheldRecord, "redis://raw");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-}
-
-TEST_F(QuarantineFinalTest, ButNeverSucceedsAsItWas) {
-    policy_says("REDACT");
-    ends("SUCCEEDED", kAllowed, "redis://raw");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("wants its output redacted")));
-}
-
-TEST_F(QuarantineFinalTest, NorWithARecordThatNamesNoReplacement) {
-    policy_says("REDACT");
-    ends("SUCCEEDED", R"({"decision":"REDACT"})", "");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its output was redacted to , and it points to")));
-}
+constexpr Story kQuarantines[] = {
+    {"AnOutputToBeRedactedSucceedsWithTheRedactedPointerOrIsWithheld", "policy=REDACT redacted withheld times=1"},
+    {"ButNeverSucceedsAsItWas", "policy=REDACT as_it_was", "wants its output redacted"},
+    {"NorWithARecordThatNamesNoReplacement", "policy=REDACT unnamed", "its output was redacted to , and it points to"},
+    {"TheLatestWordCounts", "policy=REDACT policy=ALLOW as_it_was"},
+    {"AScanThatIsStillOwedMayYetRecordIt", "policy=REDACT owed as_it_was"},
+    {"OnceItIsRecordedItHasDoneItsWork",
+     "state=SUCCEEDED policy=QUARANTINE state=OUTPUT_QUARANTINED idle unanswered withheld"},
+    {"TheQuickLookAtAnOutputThatHasNotSucceededIsTakenAnew", "policy=QUARANTINE idle"},
+};
+using QuarantinesTold = Told<QuarantineFinalTest>;
+TEST_P(QuarantinesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, QuarantinesTold, ::testing::ValuesIn(kQuarantines), title_of);
 
 TEST_F(QuarantineFinalTest, StateAndRecordAgree) {
     policy_says("ALLOW");
@@ -63,20 +68,6 @@ TEST_F(QuarantineFinalTest, NoJobPointsToAReplacementThatWasNotStored) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("no redacted output has been stored")));
 }
 
-TEST_F(QuarantineFinalTest, TheLatestWordCounts) {
-    policy_says("REDACT");
-    policy_says("ALLOW");
-    ends("SUCCEEDED", kAllowed, "redis://raw");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(QuarantineFinalTest, AScanThatIsStillOwedMayYetRecordIt) {
-    policy_says("REDACT");
-    set_field("J", "ls_scan_pending", "{}");
-    ends("SUCCEEDED", kAllowed, "redis://raw");
-    EXPECT_THAT(found, IsEmpty());
-}
-
 TEST_F(QuarantineFinalTest, AWordAgainstASuccessIsForgottenOnlyWhereItsHearerDies) {
     set_field("J", "state", "SUCCEEDED");
     for (const bool dies : {true, false}) {
@@ -89,21 +80,6 @@ TEST_F(QuarantineFinalTest, AWordAgainstASuccessIsForgottenOnlyWhereItsHearerDie
         ends("", kAllowed, "redis://raw");
     }
     EXPECT_THAT(found, ElementsAre(HasSubstr("the replica that heard that has lived on")));
-}
-
-TEST_F(QuarantineFinalTest, OnceItIsRecordedItHasDoneItsWork) {
-    set_field("J", "state", "SUCCEEDED");
-    policy_says("QUARANTINE");
-    set_field("J", "state", "OUTPUT_QUARANTINED");
-    EXPECT_FALSE(model().waits());
-    another_asks_without_an_answer();
-    ends("OUTPUT_QUARANTINED", kWithheldRecord, "redis://raw");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(QuarantineFinalTest, TheQuickLookAtAnOutputThatHasNotSucceededIsTakenAnew) {
-    policy_says("QUARANTINE");
-    EXPECT_FALSE(model().waits());
 }
 
 }  // namespace

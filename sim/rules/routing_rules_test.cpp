@@ -28,6 +28,32 @@ struct RoutingRulesTest : RuleTest {
         now = Time{100s};
         model().set_liveness_times({tunables.worker_ttl, tunables.hydrated_worker_ttl, tunables.snapshot_lock_ttl});
         read_settings(kPools);
+        define({
+            {"hear", [this](auto& of) { hear_parts(parts_of(of, ':')); }},
+            {"submit", [this](auto& job) { submit(job); }},
+            {"take", [this](auto& of) { take_up(first(of), second(of)); }},
+            {"lock", [this](auto& of) { lock(EventKind::lock_acquired, first(of), second(of)); }},
+            {"expire", [this](auto& job) { lock(EventKind::lock_expired, job); }},
+            {"choose", [this](auto& of) { choose(first(of), second(of)); }},
+            {"undo", [this](auto& job) { take_back(job); }},
+            {"back", [this](auto& job) { give_back(job); }},
+            {"route", [this](auto& of) { route(first(of), second(of)); }},
+            {"routed", [this](auto& worker) { route_next(worker); }},
+            {"topic", [this](auto& job) { publish(job, "job.t"); }},
+            {"refuse", [this](auto& of) { refuse(first(of), second(of)); }},
+            {"answered", [this](auto& job) { call(job, When::answered); }},
+            {"away",
+             [this](auto& of) {
+                 turn_away(first(of),
+                           second(of) == "full" ? "pool_overloaded: each is busy" : "no_workers: no live worker");
+             }},
+            {"handed", [this](auto& of) { set_field(first(of), "ls_handed", second(of)); }},
+            {"unhand",
+             [this](auto& job) {
+                 by_command(by, {"EVALSHA"}, [&] { keys.hash_remove(*keys.find("job:meta:" + job), "ls_handed"); });
+             }},
+            {"settings", [this](auto& json) { read_settings(json); }},
+        });
     }
 
     void read_settings(const std::string& text) {
@@ -105,6 +131,17 @@ struct RoutingRulesTest : RuleTest {
             keys.list_remove(slots, 0);
         });
     }
+    /// name, active jobs, pool, load of the processor
+    void hear_parts(std::vector<std::string> of) {
+        of.resize(4);
+        const auto number = [](const std::string& text) { return text.empty() ? 0 : std::stoi(text); };
+        hear({of[0].c_str(), of[2].empty() ? "a" : of[2].c_str(), number(of[1]), static_cast<float>(number(of[3]))});
+    }
+    void route_next(const std::string& worker) {
+        const std::string job = "routed" + std::to_string(++routed_);
+        submit(job);
+        route(job, worker);
+    }
     /// What is wrong with the route of a job, by workers that were heard just before.
     std::string routed(const std::vector<HeardWorker>& workers, const AskedFor& asked, const std::string& worker) {
         for (const HeardWorker& one : workers) hear(one);
@@ -119,12 +156,55 @@ private:
     int routed_ = 0;
 };
 
-TEST_F(RoutingRulesTest, TheLeastLoadedWorkerGoesFirst) {
-    EXPECT_EQ(routed({{"v", "a", 1}, {"w", "a", 0, 50}}, {}, "w"), "");
-    EXPECT_GT(times_exercised(), 0u);
-    EXPECT_THAT(routed({{"v", "a", 1}, {"w"}}, {}, "v"), HasSubstr("w has 0.00 at most"));
-    EXPECT_THAT(routed({{"v"}, {"w"}}, {}, "w"), HasSubstr("and v has 0.00")) << "the smallest id";
-}
+constexpr Story kRoutes[] = {
+    {"TheLeastLoadedWorkerGoesFirst", "hear=v:1 hear=w:0::50 routed=w ok hear=v:1 hear=w routed=v",
+     "w has 0.00 at most"},
+    {"OfTwoTheSmallestId", "hear=v hear=w routed=w", "and v has 0.00"},
+    {"AJobGoesByTheSlotThatWasKeptForItWhenItWasAcquired",
+     "hear=v:1 hear=w submit=j handed=j:v take=j unhand=j choose=j:v ok back=j route=j:v", "w has 0.00 at most"},
+    {"WhatHasBeenSentSinceTheHeartbeatCounts", "hear=v hear=w routed=v ok routed=w ok hear=w routed=v",
+     "load of 1.00, and w has 0.00"},
+    {"AHeartbeatWhileItChoosesMayOrMayNotCount",
+     "hear=v:1 hear=w submit=v take=v hear=w:3 choose=v:v submit=w take=w hear=w choose=w:w"},
+    // For all that is known, k had gone to w already.
+    {"JobsThatMayBeOnTheirWayToAWorkerAreNoReasonAgainstAnother", "submit=k take=k hear=v:1 hear=w routed=v"},
+    // It has been evicted, and its holder chooses in good faith; what it chose comes to nothing with its call. j may count for v, not for ever.
+    {"AHandlerThatLostItsLockUnawaresMayStillChoose",
+     "hear=v hear=w submit=j take=j expire=j +100ms routed=w ok +2min hear=v hear=w +100ms routed=w",
+     "v has 0.00 at most"},
+    {"AHandlerThatReleasedItsLockChoosesNoMore", "hear=v hear=w submit=j take=j back=j +100ms routed=w",
+     "v has 0.00 at most"},
+    // It may have been chosen before.
+    {"APoolThatDrainsGetsNothingOnceThatWasRead",
+     "hear=w submit=j take=j "
+     "settings={\"data\":{\"pools\":{\"topics\":{\"job.t\":[\"a\"]},\"pools\":{\"a\":{\"status\":\"draining\"}}}}} "
+     "choose=j:w ok routed=w",
+     "no active pool"},
+    // Its replica was frozen while the answer waited for it.
+    {"AWorkerIsFullFromWhenItsReplicaHearsSo",
+     "hear=w:3 submit=j take=j refuse=j:w +75s hear=w answered=j submit=k take=k away=k:full"},
+    // Redis lost the lock twice, once with the refusal, and the handler's next call acquired it again.
+    {"AHandlerThatWasRefusedAWorkerMayWaitThoughItsLockWasLostMeanwhile",
+     "hear=v submit=j take=j:mine refuse=j:w expire=j +100ms lock=j:mine away=j:full"},
+    {"AndNoOther", "hear=v submit=j take=j:mine refuse=j:w expire=j +100ms lock=j:anothers away=j:full",
+     "worker v is free"},
+    {"NoJobWaitsForAWorkerThatMayNotHaveIt",
+     "hear=v::elsewhere submit=j take=j away=j:none ok submit=j take=j away=j:full", "and no worker may have it"},
+    {"NoJobIsTurnedAwayFromAFreeWorker",
+     "hear=v:4 submit=i take=i away=i:none hear=v:3 +30s submit=j take=j away=j:none ok hear=v:3 submit=k take=k "
+     "away=k:none",
+     "worker v is free"},
+    {"OneTryDoesNotComeBackToAWorkerThatWasNotHeardSince",
+     "hear=w submit=j take=j choose=j:w undo=j hear=w choose=j:w ok undo=j choose=j:w", "was not heard since"},
+    {"AReplicaThatHasReadNoSettingsIsNotJudged", "down hear=v hear=w:1 routed=w"},
+    {"OnItsTopicGoesOnlyWhatNoKnownWorkerMayHave",
+     "hear=w::elsewhere +1s submit=i take=i topic=i back=i ok hear=x:4 +1s submit=j take=j topic=j back=j",
+     "is only busy"},
+    {"ANameThatStandsForMoreIsNoWorkers", "hear=w routed=w.x", "no name for one"},
+};
+using RoutesTold = Told<RoutingRulesTest>;
+TEST_P(RoutesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, RoutesTold, ::testing::ValuesIn(kRoutes), title_of);
 
 TEST_F(RoutingRulesTest, OnlyWorkersThatMayHaveTheJobGetIt) {
     cap::BusPacket handshake;
@@ -157,20 +237,6 @@ TEST_F(RoutingRulesTest, AWorkerThatKeepsASlotForAJobDoesSoInDataThatCameBack) {
         keys.hash_set(keys.create<Hash>("job:meta:routed1"), "ls_handed", "v");
     });
     EXPECT_EQ(routed({{"u"}, {"v", "a", 4}}, {}, "v"), "");
-}
-
-TEST_F(RoutingRulesTest, AJobGoesByTheSlotThatWasKeptForItWhenItWasAcquired) {
-    hear({"v", "a", 1});
-    hear({"w"});
-    submit("j");
-    set_field("j", "ls_handed", "v");
-    take_up("j");
-    by_command(kReplica, {"EVALSHA"}, [&] { keys.hash_remove(*keys.find("job:meta:j"), "ls_handed"); });
-    choose("j", "v");
-    EXPECT_THAT(found, IsEmpty());
-    give_back("j");
-    route("j", "v");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("w has 0.00 at most")));
 }
 
 TEST_F(RoutingRulesTest, NoSlotIsKeptForJobsThatGaveTheirsBackTogetherOrAreForgotten) {
@@ -212,12 +278,6 @@ TEST_F(RoutingRulesTest, AJobGoesByTheRequestThatItsHandlerHasRead) {
     }
 }
 
-TEST_F(RoutingRulesTest, WhatHasBeenSentSinceTheHeartbeatCounts) {
-    EXPECT_EQ(routed({{"v"}, {"w"}}, {}, "v"), "");
-    EXPECT_EQ(routed({}, {}, "w"), "");
-    EXPECT_THAT(routed({{"w"}}, {}, "v"), HasSubstr("load of 1.00, and w has 0.00"));
-}
-
 // Ended: how a replica learnt that two jobs of v have ended, of which it counts both at most.
 TEST_F(RoutingRulesTest, WhatHasEndedSinceTheHeartbeatIsOffAgainWhereTheCallThatRecordedItWasAnswered) {
     const auto route_after = [&](const std::vector<HeardWorker>& workers, const auto& ended) {
@@ -251,115 +311,6 @@ TEST_F(RoutingRulesTest, WhatHasEndedSinceTheHeartbeatIsOffAgainWhereTheCallThat
     EXPECT_EQ(route_after({{"v", "a", 2}, {"w"}}, not_answered), "");
 }
 
-TEST_F(RoutingRulesTest, AHeartbeatWhileItChoosesMayOrMayNotCount) {
-    hear({"v", "a", 1});
-    hear({"w"});
-    for (const auto& [active, worker] : {std::pair(3, "v"), std::pair(0, "w")}) {
-        submit(worker);
-        take_up(worker);
-        hear({"w", "a", active});
-        choose(worker, worker);
-    }
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RoutingRulesTest, JobsThatMayBeOnTheirWayToAWorkerAreNoReasonAgainstAnother) {
-    submit("k");
-    take_up("k");
-    EXPECT_EQ(routed({{"v", "a", 1}, {"w"}}, {}, "v"), "") << "for all that is known, k had gone to w already";
-}
-
-// It has been evicted, and its holder chooses in good faith; what it chose comes to nothing with its call.
-TEST_F(RoutingRulesTest, AHandlerThatLostItsLockUnawaresMayStillChoose) {
-    hear({"v"});
-    hear({"w"});
-    submit("j");
-    take_up("j");
-    lock(EventKind::lock_expired, "j");
-    now += 100ms;
-    EXPECT_EQ(routed({}, {}, "w"), "") << "j may count for v";
-    now += 2 * tunables.job_lock_ttl;
-    hear({"v"});
-    hear({"w"});
-    now += 100ms;
-    EXPECT_THAT(routed({}, {}, "w"), HasSubstr("v has 0.00 at most")) << "not for ever";
-}
-
-TEST_F(RoutingRulesTest, AHandlerThatReleasedItsLockChoosesNoMore) {
-    hear({"v"});
-    hear({"w"});
-    submit("j");
-    take_up("j");
-    give_back("j");
-    now += 100ms;
-    EXPECT_THAT(routed({}, {}, "w"), HasSubstr("v has 0.00 at most"));
-}
-
-TEST_F(RoutingRulesTest, APoolThatDrainsGetsNothingOnceThatWasRead) {
-    hear({"w"});
-    submit("j");
-    take_up("j");
-    read_settings(R"({"data":{"pools":{"topics":{"job.t":["a"]},"pools":{"a":{"status":"draining"}}}}})");
-    choose("j", "w");
-    EXPECT_THAT(found, IsEmpty()) << "it may have been chosen before";
-    EXPECT_THAT(routed({}, {}, "w"), HasSubstr("no active pool"));
-}
-
-// Its replica was frozen while the answer waited for it.
-TEST_F(RoutingRulesTest, AWorkerIsFullFromWhenItsReplicaHearsSo) {
-    hear({"w", "a", 3});
-    submit("j");
-    take_up("j");
-    refuse("j", "w");
-    now += 75s;
-    hear({"w"});
-    call("j", When::answered);
-    submit("k");
-    take_up("k");
-    turn_away("k", "pool_overloaded: the one live worker is overloaded");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-// Redis lost the lock twice, once with the refusal, and the handler's next call acquired it again (draw 74 with loss of data).
-TEST_F(RoutingRulesTest, AHandlerThatWasRefusedAWorkerMayWaitThoughItsLockWasLostMeanwhile) {
-    for (const char* token : {"mine", "another's"}) {
-        hear({"v"});
-        submit("j");
-        take_up("j", "mine");
-        refuse("j", "w");
-        lock(EventKind::lock_expired, "j");
-        now += 100ms;
-        lock(EventKind::lock_acquired, "j", token);
-        turn_away("j", "pool_overloaded: each worker that was picked is full");
-        EXPECT_EQ(found.size(), token == std::string_view("mine") ? 0u : 1u);
-    }
-}
-
-TEST_F(RoutingRulesTest, NoJobWaitsForAWorkerThatMayNotHaveIt) {
-    hear({"v", "elsewhere"});
-    for (const char* cause : {"no_workers: none serves it", "pool_overloaded: each is busy"}) {
-        submit("j");
-        take_up("j");
-        turn_away("j", cause);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("and no worker may have it")));
-}
-
-TEST_F(RoutingRulesTest, NoJobIsTurnedAwayFromAFreeWorker) {
-    const auto hear_and_turn_away = [&](int active, engine::Duration wait, const std::string& job) {
-        hear({"v", "a", active});
-        now += wait;
-        submit(job);
-        take_up(job);
-        turn_away(job, "no_workers: no live worker");
-    };
-    hear_and_turn_away(4, 0s, "busy");
-    hear_and_turn_away(3, tunables.worker_ttl, "silent");
-    EXPECT_THAT(found, IsEmpty());
-    hear_and_turn_away(3, 0s, "free");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("worker v is free")));
-}
-
 TEST_F(RoutingRulesTest, WhetherOthersWaitIsReadOfTheirQueuesToo) {
     const std::string turns = "lockstep:capacity:turns:1;1:a.", jobs = "lockstep:capacity:jobs:1;1:a.acme";
     const auto try_and_turn_away = [&](const std::string& job, const std::string& queue, auto meanwhile,
@@ -388,20 +339,6 @@ TEST_F(RoutingRulesTest, WhetherOthersWaitIsReadOfTheirQueuesToo) {
         << "one place alone is left";
 }
 
-TEST_F(RoutingRulesTest, OneTryDoesNotComeBackToAWorkerThatWasNotHeardSince) {
-    hear({"w"});
-    submit("j");
-    take_up("j");
-    choose("j", "w");
-    take_back("j");
-    hear({"w"});
-    choose("j", "w");
-    EXPECT_THAT(found, IsEmpty());
-    take_back("j");
-    choose("j", "w");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("was not heard since")));
-}
-
 TEST_F(RoutingRulesTest, OneTryHasSoManyChoicesAndCountsOnce) {
     for (const char* worker : {"u", "v", "w", "x"}) hear({worker});
     submit("j");
@@ -419,31 +356,6 @@ TEST_F(RoutingRulesTest, OneTryHasSoManyChoicesAndCountsOnce) {
     EXPECT_THAT(found, IsEmpty());
     choose_and_count("x", "2");
     EXPECT_THAT(found, ElementsAre(HasSubstr("4th worker"), HasSubstr("counted once more")));
-}
-
-TEST_F(RoutingRulesTest, AReplicaThatHasReadNoSettingsIsNotJudged) {
-    befall(EventKind::node_down, kReplica);
-    EXPECT_EQ(routed({{"v"}, {"w", "a", 1}}, {}, "w"), "");
-}
-
-TEST_F(RoutingRulesTest, OnItsTopicGoesOnlyWhatNoKnownWorkerMayHave) {
-    const auto send_out = [&](const std::string& job) {
-        now += 1s;
-        submit(job);
-        take_up(job);
-        publish(job, "job.t");
-        give_back(job);
-    };
-    hear({"w", "elsewhere"});
-    send_out("j1");
-    EXPECT_THAT(found, IsEmpty());
-    hear({"x", "a", 4});
-    send_out("j2");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("is only busy")));
-}
-
-TEST_F(RoutingRulesTest, ANameThatStandsForMoreIsNoWorkers) {
-    EXPECT_THAT(routed({{"w"}}, {}, "w.x"), HasSubstr("no name for one"));
 }
 
 }  // namespace

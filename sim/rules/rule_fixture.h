@@ -257,9 +257,10 @@ protected:
                                                                {"first", NodeId{7}},
                                                                {"second", NodeId{8}}};
         if (word.starts_with('+')) return void(now += duration_of(std::string(word.substr(1))));
-        const std::size_t at = word.find('@');
-        by = at == std::string_view::npos ? kReplica : kNodes.at(word.substr(at + 1));
-        word = word.substr(0, at);
+        const std::size_t at = word.rfind('@');
+        const auto node = at == std::string_view::npos ? kNodes.end() : kNodes.find(word.substr(at + 1));
+        by = node == kNodes.end() ? kReplica : node->second;
+        if (node != kNodes.end()) word = word.substr(0, at);
         const std::size_t end = std::min(word.find('='), word.size());
         const auto known = words.find(word.substr(0, end));
         ASSERT_TRUE(known != words.end()) << word;

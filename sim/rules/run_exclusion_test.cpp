@@ -10,7 +10,17 @@ constexpr const char* kKey = "wf:run:r";
 constexpr const char* kDocument = R"({"id":"r","status":"running"})";
 
 struct RunExclusionTest : RuleTest {
-    RunExclusionTest() : RuleTest(rules::run_exclusion) {}
+    RunExclusionTest() : RuleTest(rules::run_exclusion) {
+        define({
+            {"read", [this](auto& token) { read(by, token); }},
+            {"take", [this](auto& token) { take(by, token); }},
+            {"commit", [this](auto& token) { commit(by, token); }},
+            {"vain", [this](auto& token) { commit(by, token, false); }},
+            {"late", [this](auto& token) { commit(by, token, true, false); }},
+            {"run_out", [this](auto&) { run_out(); }},
+            {"unlocked", [this](auto&) { model().set_runs_go_unlocked(true); }},
+        });
+    }
 
     template <class Doing>
     void call(NodeId node, std::vector<std::string_view> words, Doing doing, std::string_view reply = "+OK\r\n") {
@@ -33,50 +43,26 @@ struct RunExclusionTest : RuleTest {
     void run_out() { keys.remove(*keys.find(kRunLock), Removal::expired); }
 };
 
-TEST_F(RunExclusionTest, HoldersMayFollowEachOther) {
-    take(kReplica, "first");
-    read(kOther, "second");  // in vain
-    commit(kReplica, "first");
-    for (const std::string_view token : {"second", "third"}) {
-        take(kOther, token);
-        commit(kOther, token);
-    }
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GT(times_exercised(), 0U);
-}
-
-TEST_F(RunExclusionTest, AHolderThatHasLostItsLockMayTryInVainButNotWrite) {
-    for (const bool writes : {false, true}) {
-        take(kReplica, writes ? "third" : "first");
-        run_out();
-        take(kReplica, writes ? "fourth" : "second");  // of the same replica, and another holder all the same
-        commit(kReplica, writes ? "fourth" : "second");
-        EXPECT_THAT(found, IsEmpty());
-        commit(kReplica, writes ? "third" : "first", writes, false);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r was changed by fourth since third has read it")));
-}
-
-TEST_F(RunExclusionTest, WithoutALockAReplicaIsAHolderByItself) {
-    read(kReplica);
-    read(kOther);
-    commit(kReplica, "");
+constexpr Story kHolders[] = {
+    // The second one reads in vain at first.
+    {"HoldersMayFollowEachOther",
+     "take=first read=second@other commit=first take=second@other commit=second@other take=third@other "
+     "commit=third@other"},
+    // Of the same replica, and another holder all the same.
+    {"AHolderThatHasLostItsLockMayTryInVainButNotWrite",
+     "take=first run_out take=second commit=second vain=first ok take=third run_out take=fourth commit=fourth ok "
+     "late=third",
+     "the run r was changed by fourth since third has read it"},
     // That the comparison of the document refuses it does not make it the only one at work.
-    commit(kOther, "", false);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r was changed by node 5 since node 6 has read it")));
-}
-
-TEST_F(RunExclusionTest, WhereReplicasMayGoWithoutTheLockNoneOverwrites) {
-    model().set_runs_go_unlocked(true);
-    for (const bool writes : {false, true}) {
-        EXPECT_THAT(found, IsEmpty());
-        read(kReplica);
-        read(kOther);
-        commit(kReplica, "");
-        commit(kOther, "", writes);
-    }
-    EXPECT_THAT(found, ElementsAre(HasSubstr("changed by node 5 since node 6 has read it")));
-}
+    {"WithoutALockAReplicaIsAHolderByItself", "read read@other commit vain@other",
+     "the run r was changed by node 5 since node 6 has read it"},
+    {"WhereReplicasMayGoWithoutTheLockNoneOverwrites",
+     "unlocked read read@other commit vain@other ok read read@other commit commit@other",
+     "changed by node 5 since node 6 has read it"},
+};
+using HoldersTold = Told<RunExclusionTest>;
+TEST_P(HoldersTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, HoldersTold, ::testing::ValuesIn(kHolders), title_of);
 
 TEST_F(RunExclusionTest, AScriptThatTheServerDoesNotKnowHasReadNothing) {
     call(kReplica, {"EVALSHA", "sha1", "2", kRunLock, kKey, "first"}, [] {}, "-NOSCRIPT No matching script.\r\n");

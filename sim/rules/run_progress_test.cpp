@@ -33,6 +33,17 @@ struct RunProgressTest : RuleTest {
     RunProgressTest() : RuleTest(rules::run_progress) {
         set_text("wf:def:f", kWorkflow, Topology::kGateway);
         write_by(Topology::kGateway, "pending", "{}");
+        define({
+            {"write", [this](auto& steps) { write(steps); }},
+            {"ended", [this](auto& steps) { write(steps, "cancelled"); }},
+            {"gateway", [this](auto& steps) { write_by(Topology::kGateway, "running", steps); }},
+            {"job_is", [this](auto& state) { set_field("r:a@1", "state", state, Topology::kGateway); }},
+            {"gate_is", [this](auto& state) { set_field("r:sign@1", "state", state, Topology::kGateway); }},
+            {"submit", [this](auto& job) { submit(job); }},
+            {"other", [this](auto& job) { store(job, nullptr); }},
+            {"ask_for", [this](auto& request) { ask_for("r:a@1", request.c_str()); }},
+            {"give", [this](auto& text) { set_text("ctx:r:b@1", text); }},
+        });
     }
     void write_by(NodeId node, std::string_view status, std::string_view steps) {
         const std::string of_status = fmt::format("wf:runs:status:{}", status);
@@ -82,19 +93,84 @@ TEST_F(RunProgressTest, ListsNameItUnderItsLastChange) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("the run r is failed, and is still listed as running")));
 }
 
-TEST_F(RunProgressTest, AStepBeginsOnceWhatItDependsOnIsSatisfied) {
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    write(
-        R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1"},"b":{"status":"running","attempts":1,"job_id":"r:b@1"}})");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_GT(times_exercised(), 0U);
-}
-
-TEST_F(RunProgressTest, AStepThatBeginsTooEarlyIsNamed) {
-    write(R"({"a":{"status":"running","attempts":1},"b":{"status":"running","attempts":1,"job_id":"r:b@1"}})");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("r:b@1: the step b of the run r has begun, and a, on which it "
-                                             "depends, is running")));
-}
+constexpr Story kRuns[] = {
+    {"AStepBeginsOnceWhatItDependsOnIsSatisfied",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} "
+     "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1,\"job_id\":\"r:a@1\"},\"b\":{\"status\":\"running\","
+     "\"attempts\":1,\"job_id\":\"r:b@1\"}}"},
+    {"AStepThatBeginsTooEarlyIsNamed",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1},\"b\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:"
+     "b@1\"}}",
+     "r:b@1: the step b of the run r has begun, and a, on which it depends, is running"},
+    {"WhatIsOverStaysAsItIs",
+     "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1,\"job_id\":\"r:a@1\",\"output\":1}} "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}}",
+     "the step a of the run r had ended succeeded, and its status is"},
+    {"AlsoItsOutput",
+     "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1,\"job_id\":\"r:a@1\",\"output\":1}} "
+     "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1,\"job_id\":\"r:a@1\",\"output\":2}} write={}",
+     "its output is another one|the step a of the run r is not in its document any more"},
+    {"ARunThatIsOverStaysSo", "ended={} ended={} ok write={}", "the run r had ended cancelled, and is running now"},
+    {"WhatAGatewayWritesIsWhereItGoesOnFrom",
+     "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1}} gateway={\"a\":{\"status\":\"pending\"}} "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}}"},
+    {"AttemptsAreCountedOneByOneAndGiveTheirJobsTheirNames",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":2,\"job_id\":\"r:a@2\"}} "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":3,\"job_id\":\"r:a@2x\"}}",
+     "the step a of the run r had 0 attempts, and has 2 now|the job of the step a should be r:a@3"},
+    // In the end a person has rejected the step.
+    {"OnlyItsGateHasAnApprovalAskedForAgain",
+     "gate_is=APPROVAL_REQUIRED write={\"sign\":{\"status\":\"waiting\",\"attempts\":1,\"job_id\":\"r:sign@1\"}} "
+     "write={\"sign\":{\"status\":\"pending\",\"attempts\":1,\"job_id\":\"r:sign@1\"}} found=1 "
+     "write={\"sign\":{\"status\":\"waiting\",\"attempts\":1,\"job_id\":\"r:sign@1\"}} "
+     "write={\"sign\":{\"status\":\"failed\",\"attempts\":1,\"job_id\":\"r:sign@1\"}}",
+     "the step sign of the run r is pending, and its job r:sign@1 is APPROVAL"},
+    {"AJobIsGivenTheInputOfItsStep", "gateway={} give={\"x\":1} ok give={\"x\":2}",
+     "r:b@1: it is given {\"x\":2}, and by its workflow it is {\"x\":1}"},
+    {"AStepEndsOnlyOnceItsJobHas",
+     "job_is=FAILED write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} "
+     "write={\"a\":{\"status\":\"failed\",\"attempts\":1,\"job_id\":\"r:a@1\"}} ok "
+     "gateway={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} job_is=RUNNING "
+     "write={\"a\":{\"status\":\"failed\",\"attempts\":1,\"job_id\":\"r:a@1\"}}",
+     "the step a of the run r is failed, and its job r:a@1 is RUNNING"},
+    {"AStepIsNotTriedMoreOftenThanItMayBe",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":2,\"job_id\":\"r:a@2\"}} "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":3,\"job_id\":\"r:a@3\"}} ok "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":4,\"job_id\":\"r:a@4\"}}",
+     "the step a of the run r begins its try 4, of 3 that its max_retries allows"},
+    {"AJobIsSubmittedOnceADocumentNamesIt", "submit=r:a@1",
+     "r:a@1: it is submitted, and no document of its run has named it"},
+    {"AndUnderOneRequest",
+     "write={\"b\":{\"status\":\"pending\"},\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} "
+     "submit=r:a@1 ask_for=one ask_for=one ok ask_for=another",
+     "it is to be submitted a second time, and as another request"},
+    {"AJobOfAStepThatAGatewayHasTakenBackIsAskedForAnew",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} ask_for=one "
+     "gateway={\"a\":{\"status\":\"pending\"}} "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} ask_for=another"},
+    {"AtTheEndARunIsOverOrWaits", "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} rest",
+     "at the end the run r is running: its step a is running, and its job is not known to Redis"},
+    {"ForAHuman",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} job_is=APPROVAL_REQUIRED rest"},
+    {"OrSomethingThatWillCome",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} write={} forget rest",
+     "none of its steps waits for anything"},
+    // Of another job; of its own; it was taken up all the same.
+    {"AJobWhoseSubmissionCameAsSomethingElseMayBeWaitedFor",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} other=r:b@1 rest found=1 forget "
+     "other=r:a@1 rest ok job_is=PENDING rest",
+     "its job is PENDING"},
+    // It names the job, and says something else.
+    {"SoMayOneWhoseSubmissionCameWithOtherBytes",
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} ask_for=one submit=r:a@1 rest"},
+    {"WhatRedisHasLostIsNotJudged",
+     "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1}} failover "
+     "write={\"a\":{\"status\":\"running\",\"attempts\":1}} rest"},
+};
+using RunsTold = Told<RunProgressTest>;
+TEST_P(RunsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, RunsTold, ::testing::ValuesIn(kRuns), title_of);
 
 TEST_F(RunProgressTest, WhatFailsIsMadeGoodByItsHandlerUnlessItWasFatal) {
     write(R"({"a":{"status":"failed","attempts":1},"fix":{"status":"succeeded","attempts":1,"input":{"error":{}}},
@@ -123,41 +199,6 @@ TEST_F(RunProgressTest, RulesOfStepsThatOthersStart) {
     EXPECT_EQ(why(R"({"each":{"status":"running"}})", "each[0]"), "");
     EXPECT_EQ(why(R"({"twice":{"status":"running"}})", "body"), "it is what twice repeats, under keys of its own");
     EXPECT_EQ(why("{}", "x"), "its workflow has no such step");
-}
-
-TEST_F(RunProgressTest, WhatIsOverStaysAsItIs) {
-    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":1}})");
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    ASSERT_THAT(found, ElementsAre(HasSubstr("the step a of the run r had ended succeeded, and its status is")));
-    found.clear();
-    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":1}})");
-    write(R"({"a":{"status":"succeeded","attempts":1,"job_id":"r:a@1","output":2}})");
-    write("{}");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its output is another one"),
-                                   HasSubstr("the step a of the run r is not in its document any more")));
-}
-
-TEST_F(RunProgressTest, ARunThatIsOverStaysSo) {
-    write("{}", "cancelled");
-    write("{}", "cancelled");
-    EXPECT_THAT(found, IsEmpty());
-    write("{}", "running");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the run r had ended cancelled, and is running now")));
-}
-
-TEST_F(RunProgressTest, WhatAGatewayWritesIsWhereItGoesOnFrom) {
-    write(R"({"a":{"status":"succeeded","attempts":1}})");
-    write_by(Topology::kGateway, "running", R"({"a":{"status":"pending"}})");
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RunProgressTest, AttemptsAreCountedOneByOneAndGiveTheirJobsTheirNames) {
-    write(R"({"a":{"status":"running","attempts":2,"job_id":"r:a@2"}})");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the step a of the run r had 0 attempts, and has 2 now")));
-    found.clear();
-    write(R"({"a":{"status":"running","attempts":3,"job_id":"r:a@2x"}})");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the job of the step a should be r:a@3")));
 }
 
 TEST_F(RunProgressTest, ARunIsTriedAgainFromWhatHasFailed) {
@@ -189,31 +230,6 @@ TEST_F(RunProgressTest, ARunIsTriedAgainFromWhatHasFailed) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("the run r is tried again, and a has failed fatally")));
 }
 
-TEST_F(RunProgressTest, OnlyItsGateHasAnApprovalAskedForAgain) {
-    const char* asked = R"({"sign":{"status":"waiting","attempts":1,"job_id":"r:sign@1"}})";
-    set_field("r:sign@1", "state", "APPROVAL_REQUIRED", Topology::kGateway);
-    write(asked);
-    write(R"({"sign":{"status":"pending","attempts":1,"job_id":"r:sign@1"}})");
-    EXPECT_THAT(found,
-                ElementsAre(HasSubstr("the step sign of the run r is pending, and its job r:sign@1 is APPROVAL")));
-    found.clear();
-    write(asked);
-    write(R"({"sign":{"status":"failed","attempts":1,"job_id":"r:sign@1"}})");
-    EXPECT_THAT(found, IsEmpty()) << "a person has rejected the step";
-}
-
-TEST_F(RunProgressTest, AJobIsGivenTheInputOfItsStepAndItsItem) {
-    write_by(Topology::kGateway, "running", "{}");
-    const auto give = [this](const char* job, const char* input) {
-        found.clear();
-        set_text(std::string("ctx:") + job, input);
-    };
-    give("r:b@1", R"({"x":1})");
-    EXPECT_THAT(found, IsEmpty());
-    give("r:b@1", R"({"x":2})");
-    EXPECT_THAT(found, ElementsAre(HasSubstr(R"(r:b@1: it is given {"x":2}, and by its workflow it is {"x":1})")));
-}
-
 TEST_F(RunProgressTest, ARunIsSetAsideOnlyOnceSixInARowHaveNotComeBack) {
     write("{}", "failed");
     set_text("dlq:entry:run:r", R"({"job_id":"run:r","reason_code":"handling_lost"})");
@@ -227,49 +243,6 @@ TEST_F(RunProgressTest, ARunIsSetAsideOnlyOnceSixInARowHaveNotComeBack) {
     found.clear();
     take(7);
     rest();
-    EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(RunProgressTest, AStepEndsOnlyOnceItsJobHas) {
-    const auto job_is = [this](const char* state) { set_field("r:a@1", "state", state, Topology::kGateway); };
-    const char* begun = R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})";
-    const char* ended = R"({"a":{"status":"failed","attempts":1,"job_id":"r:a@1"}})";
-    job_is("FAILED");
-    write(begun);
-    write(ended);
-    EXPECT_THAT(found, IsEmpty());
-    write_by(Topology::kGateway, "running", begun);
-    job_is("RUNNING");
-    write(ended);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("the step a of the run r is failed, and its job r:a@1 is RUNNING")));
-}
-
-TEST_F(RunProgressTest, AStepIsNotTriedMoreOftenThanItMayBe) {
-    for (int n = 1; n <= 4; ++n)
-        write(fmt::format(R"({{"a":{{"status":"running","attempts":{0},"job_id":"r:a@{0}"}}}})", n));
-    EXPECT_THAT(found,
-                ElementsAre(HasSubstr("the step a of the run r begins its try 4, of 3 that its max_retries allows")));
-}
-
-TEST_F(RunProgressTest, AJobIsSubmittedOnceADocumentNamesItAndUnderOneRequest) {
-    submit("r:a@1");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("r:a@1: it is submitted, and no document of its run has named it")));
-    found.clear();
-    write(R"({"b":{"status":"pending"},"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    submit("r:a@1");
-    ask_for("r:a@1", "a request");
-    ask_for("r:a@1", "a request");
-    EXPECT_THAT(found, IsEmpty());
-    ask_for("r:a@1", "another request");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("it is to be submitted a second time, and as another request")));
-}
-
-TEST_F(RunProgressTest, AJobOfAStepThatAGatewayHasTakenBackIsAskedForAnew) {
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    ask_for("r:a@1", "a request");
-    write_by(Topology::kGateway, "running", R"({"a":{"status":"pending"}})");
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    ask_for("r:a@1", "another request");
     EXPECT_THAT(found, IsEmpty());
 }
 
@@ -305,21 +278,6 @@ TEST_F(RunProgressTest, AParallelStepIsOverWhenItsStrategyIsDecidedAndNotBefore)
     EXPECT_THAT(found, ElementsAre(HasSubstr("the step par of r goes on, and enough of its children have")));
 }
 
-TEST_F(RunProgressTest, AtTheEndARunIsOverOrWaitsForAHuman) {
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("at the end the run r is running: its step a is running, and its "
-                                             "job is not known to Redis")));
-    found.clear();
-    set_field("r:a@1", "state", "APPROVAL_REQUIRED");
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    write("{}");
-    found.clear();
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("none of its steps waits for anything")));
-}
-
 TEST_F(RunProgressTest, WhereTimeRanOutItMayWaitForALaterOne) {
     const auto wait_until = [this](const char* due) {
         write(fmt::format(R"({{"a":{{"status":"running","attempts":1,"next_attempt_at":"{}"}}}})", due));
@@ -334,36 +292,6 @@ TEST_F(RunProgressTest, WhereTimeRanOutItMayWaitForALaterOne) {
     wait_until("2025-12-31T23:59:59Z");
     rest(false);
     EXPECT_THAT(found, ElementsAre(HasSubstr("its step a is running, due 2025")));
-}
-
-TEST_F(RunProgressTest, AJobWhoseSubmissionCameAsSomethingElseMayBeWaitedFor) {
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    store("r:b@1", nullptr);
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its job is not known to Redis"))) << "it was another job's";
-    found.clear();
-    store("r:a@1", nullptr);
-    rest();
-    EXPECT_THAT(found, IsEmpty());
-    set_field("r:a@1", "state", "PENDING");
-    rest();
-    EXPECT_THAT(found, ElementsAre(HasSubstr("its job is PENDING"))) << "it was taken up all the same";
-}
-
-TEST_F(RunProgressTest, SoMayOneWhoseSubmissionCameWithOtherBytes) {
-    write(R"({"a":{"status":"running","attempts":1,"job_id":"r:a@1"}})");
-    ask_for("r:a@1", "a request");
-    submit("r:a@1");
-    rest();
-    EXPECT_THAT(found, IsEmpty()) << "it names the job, and says something else";
-}
-
-TEST_F(RunProgressTest, WhatRedisHasLostIsNotJudged) {
-    write(R"({"a":{"status":"succeeded","attempts":1}})");
-    keys.restore([] {});
-    write(R"({"a":{"status":"running","attempts":1}})");
-    rest();
-    EXPECT_THAT(found, IsEmpty());
 }
 
 }  // namespace

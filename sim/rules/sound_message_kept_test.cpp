@@ -7,7 +7,15 @@ namespace {
 using namespace testing;
 
 struct SoundMessageKeptTest : RuleTest {
-    SoundMessageKeptTest() : RuleTest(rules::sound_message_kept) {}
+    SoundMessageKeptTest() : RuleTest(rules::sound_message_kept) {
+        define({
+            {"stored", [this](auto&) { tell(EventKind::stored, true); }},
+            {"garbled", [this](auto&) { tell(EventKind::stored, false); }},
+            {"arrive",
+             [this](auto& number) { tell(EventKind::deliver, false, number.empty() ? 1 : std::stoi(number)); }},
+            {"term", [this](auto&) { tell(EventKind::term, false); }},
+        });
+    }
 
     void tell(EventKind kind, bool readable, std::int64_t number = 1) {
         const cap::BusPacket packet;
@@ -16,36 +24,15 @@ struct SoundMessageKeptTest : RuleTest {
     }
 };
 
-TEST_F(SoundMessageKeptTest, WhatArrivedGarbledMustNotBeTerminated) {
-    tell(EventKind::stored, true);
-    tell(EventKind::deliver, false);
-    EXPECT_EQ(times_exercised(), 1U);
-    tell(EventKind::term, false);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("arrived as something else")));
-}
-
-TEST_F(SoundMessageKeptTest, WhatWasStoredGarbledMay) {
-    tell(EventKind::stored, false);
-    tell(EventKind::deliver, false);
-    tell(EventKind::term, false);
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 0U);
-}
-
-TEST_F(SoundMessageKeptTest, ANumberThatIsGivenOutAgainIsAnotherMessage) {
-    tell(EventKind::stored, false);
-    tell(EventKind::stored, true);
-    tell(EventKind::deliver, false);
-    tell(EventKind::term, false);
-    EXPECT_EQ(found.size(), 1U);
-}
-
-TEST_F(SoundMessageKeptTest, OneThatHasUsedUpItsDeliveriesMayBeGivenUp) {
-    tell(EventKind::stored, true);
-    tell(EventKind::deliver, false, 95);
-    tell(EventKind::term, false);
-    EXPECT_THAT(found, IsEmpty());
-}
+constexpr Story kSoundMessages[] = {
+    {"WhatArrivedGarbledMustNotBeTerminated", "stored arrive times=1 term", "arrived as something else"},
+    {"WhatWasStoredGarbledMay", "garbled arrive term times=0"},
+    {"ANumberThatIsGivenOutAgainIsAnotherMessage", "garbled stored arrive term", "arrived as something else"},
+    {"OneThatHasUsedUpItsDeliveriesMayBeGivenUp", "stored arrive=95 term"},
+};
+using SoundMessagesTold = Told<SoundMessageKeptTest>;
+TEST_P(SoundMessagesTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, SoundMessagesTold, ::testing::ValuesIn(kSoundMessages), title_of);
 
 }  // namespace
 }  // namespace lockstep::sim

@@ -110,6 +110,17 @@ constexpr const char* kNoPay = R"({"data":{"safety":{"denied_topics":["job.pay"]
 
 /// A tenant that may not pay, and a replica that has the lock of one of its jobs.
 struct BoundTenant : TenantWalls {
+    BoundTenant() {
+        define({
+            {"begin", [this](auto& document) { begin(key_of(document), text_of(document)); }},
+            {"document", [this](auto& of) { document(key_of(of), text_of(of)); }},
+            {"asks", [this](auto& safety) { ask_with(safety); }},
+            {"unlock", [this](auto&) { release("a"); }},
+            {"expire", [this](auto&) { lock(EventKind::lock_expired, "a"); }},
+        });
+    }
+    static std::string key_of(const std::string& document) { return document.substr(0, document.find('~')); }
+    static std::string text_of(const std::string& document) { return document.substr(document.find('~') + 1); }
     void begin(const std::string& key, const std::string& text) {
         document(key, text);
         store("a", "acme");
@@ -119,50 +130,36 @@ struct BoundTenant : TenantWalls {
     void ask_with(const std::string& safety) { ask("a", "acme", R"({"safety":)" + safety + "}"); }
 };
 
-TEST_F(BoundTenant, PolicyIsToldWhatIsDeniedAbove) {
-    begin("cfg:org:acme", kNoPay);
-    ask_with(R"({"denied_topics":["job.x","job.pay"]})");
-    EXPECT_THAT(found, IsEmpty());
-    EXPECT_EQ(times_exercised(), 1U);
-    ask_with(R"({"denied_topics":["job.x"]})");
-    ask("a", "acme");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("\"job.pay\" is denied"), HasSubstr("\"job.pay\" is denied")));
-}
-
-// Its replica has tried the step before, and now asks as a rollback does that is to submit it.
-TEST_F(BoundTenant, AReplicaWithoutTheLockAsksForARollback) {
-    begin("cfg:org:acme", kNoPay);
-    release("a");
-    ask("a", "acme");
-    EXPECT_THAT(found, IsEmpty());
-    take_lock("a");
-    lock(EventKind::lock_expired, "a");
-    ask("a", "acme");
-    EXPECT_EQ(found.size(), 1U) << "it does not know that the lock ran out";
-}
-
-TEST_F(BoundTenant, WhatIsAllowedAboveIsNotWidened) {
-    begin("cfg:system:default", R"({"data":{"safety":{"allowed_topics":["job.a.*"]}}})");
-    for (const char* within : {R"(["job.a.b"])", R"(["job.a.*"])", R"~(["(nothing)"])~"})
-        ask_with(std::string(R"({"allowed_topics":)") + within + "}");
-    EXPECT_THAT(found, IsEmpty());
-    for (const char* wider : {"[]", R"(["job.*"])", R"(["job.b"])"})
-        ask_with(std::string(R"({"allowed_topics":)") + wider + "}");
-    EXPECT_EQ(found.size(), 3U);
-}
-
-TEST_F(BoundTenant, ADocumentThatChangedSinceTheLockWasTakenMayCountInEitherForm) {
-    begin("cfg:org:acme", kNoPay);
-    wait(1s);
-    document("cfg:org:acme", R"({"data":{"safety":{"denied_topics":["job.y"]}}})");
-    ask_with(R"({"denied_topics":["job.pay"]})");
-    ask_with(R"({"denied_topics":["job.y"]})");
-    EXPECT_THAT(found, IsEmpty());
-    wait(1s);
-    take_lock("a");
-    ask_with(R"({"denied_topics":["job.pay"]})");
-    EXPECT_EQ(found.size(), 1U);
-}
+constexpr Story kBounds[] = {
+    {"PolicyIsToldWhatIsDeniedAbove",
+     "begin=cfg:org:acme~{\"data\":{\"safety\":{\"denied_topics\":[\"job.pay\"]}}} "
+     "asks={\"denied_topics\":[\"job.x\",\"job.pay\"]} ok times=1 asks={\"denied_topics\":[\"job.x\"]} ask=a:acme",
+     "\"job.pay\" is denied|\"job.pay\" is denied"},
+    // Its replica has tried the step before, and now asks as a rollback does that is to submit it; it does not know that the lock ran out.
+    {"AReplicaWithoutTheLockAsksForARollback",
+     "begin=cfg:org:acme~{\"data\":{\"safety\":{\"denied_topics\":[\"job.pay\"]}}} unlock ask=a:acme ok lock expire "
+     "ask=a:acme",
+     "\"job.pay\" is denied"},
+    {"WhatIsAllowedAboveIsNotWidened",
+     "begin=cfg:system:default~{\"data\":{\"safety\":{\"allowed_topics\":[\"job.a.*\"]}}} "
+     "asks={\"allowed_topics\":[\"job.a.b\"]} asks={\"allowed_topics\":[\"job.a.*\"]} "
+     "asks={\"allowed_topics\":[\"(nothing)\"]} ok asks={\"allowed_topics\":[]} asks={\"allowed_topics\":[\"job.*\"]} "
+     "asks={\"allowed_topics\":[\"job.b\"]}",
+     "a:|a:|a:"},
+    {"ADocumentThatChangedSinceTheLockWasTakenMayCountInEitherForm",
+     "begin=cfg:org:acme~{\"data\":{\"safety\":{\"denied_topics\":[\"job.pay\"]}}} wait=1s "
+     "document=cfg:org:acme~{\"data\":{\"safety\":{\"denied_topics\":[\"job.y\"]}}} "
+     "asks={\"denied_topics\":[\"job.pay\"]} asks={\"denied_topics\":[\"job.y\"]} ok wait=1s lock "
+     "asks={\"denied_topics\":[\"job.pay\"]}",
+     "\"job.y\" is denied"},
+    {"ABrokenDocumentAllowsNothing",
+     "document=cfg:org:acme~{\"data\":{\"safety\":{\"denied_topics\":[\"job.pay\"]}}} begin=cfg:org:acme~{ "
+     "asks={\"denied_topics\":[\"job.pay\"]} ok asks={}",
+     "a:"},
+};
+using BoundsTold = Told<BoundTenant>;
+TEST_P(BoundsTold, AreJudged) { judge(); }
+INSTANTIATE_TEST_SUITE_P(Of, BoundsTold, ::testing::ValuesIn(kBounds), title_of);
 
 TEST_F(BoundTenant, ADocumentThatAFailoverHasLostDoesNotBind) {
     document("cfg:org:acme", kNoPay);
@@ -173,15 +170,6 @@ TEST_F(BoundTenant, ADocumentThatAFailoverHasLostDoesNotBind) {
     take_lock("a");
     ask("a", "acme");
     EXPECT_THAT(found, IsEmpty());
-}
-
-TEST_F(BoundTenant, ABrokenDocumentAllowsNothing) {
-    document("cfg:org:acme", kNoPay);
-    begin("cfg:org:acme", "{");
-    ask_with(R"({"denied_topics":["job.pay"]})");
-    EXPECT_THAT(found, IsEmpty());
-    ask_with("{}");
-    EXPECT_EQ(found.size(), 1U);
 }
 
 }  // namespace
