@@ -161,16 +161,20 @@ std::vector<std::string> dashboard_expressions() {
 }
 
 std::string dashboard() {
-    const ordered_json page{{"title", "Lockstep"},
+    const ordered_json head{{"title", "Lockstep"},
                             {"description", "Written by lockstep_monitoring from prod/monitoring/dashboard.cpp"},
                             {"tags", {"lockstep"}},
                             {"schemaVersion", 36},
                             {"editable", true},
                             {"refresh", "30s"},
                             {"time", {{"from", "now-3h"}, {"to", "now"}}},
-                            {"templating", {{"list", variables()}}},
-                            {"panels", panels()}};
-    return page.dump(1) + "\n";
+                            {"templating", {{"list", variables()}}}};
+    std::string text = "{\n";
+    for (const auto& [name, value] : head.items()) text += fmt::format("\"{}\":{},\n", name, value.dump());
+    // A line for each: in a change one sees which panels are others.
+    std::vector<std::string> lines;
+    for (const ordered_json& one : panels()) lines.push_back(one.dump());
+    return text + fmt::format("\"panels\":[\n{}\n]\n}}\n", fmt::join(lines, ",\n"));
 }
 
 }  // namespace lockstep::prod
