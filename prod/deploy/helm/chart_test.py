@@ -41,7 +41,9 @@ def schema_of(values, path=""):
 def schema_text():
     schema = {"$schema": "http://json-schema.org/draft-07/schema#", **schema_of(VALUES)}
     schema["properties"]["global"] = {"type": "object"}  # of Helm
-    return json.dumps(schema, indent=2) + "\n"
+    groups = schema.pop("properties")
+    lines = ",\n".join(f'  "{name}": {json.dumps(group)}' for name, group in groups.items())
+    return json.dumps(schema)[:-1] + ', "properties": {\n' + lines + "\n}}\n"
 
 
 if sys.argv[1:] == ["schema"]:
