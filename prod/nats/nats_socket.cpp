@@ -24,6 +24,8 @@ natsStatus NatsSocket::install(natsOptions* options) {
 
 natsStatus NatsSocket::on_attach(void** user, void* self, natsConnection* connection, natsSock socket) {
     auto* me = static_cast<NatsSocket*>(self);
+    // A command that a killed worker leaves behind would keep its connection, and NATS would go on delivering to it.
+    if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) return NATS_SYS_ERROR;
     const int descriptor = fcntl(socket, F_DUPFD_CLOEXEC, 0);
     if (descriptor < 0) return NATS_SYS_ERROR;
     *user = me;
