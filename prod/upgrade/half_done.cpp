@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "prod/integration/nats_peer.h"
 
@@ -40,7 +42,10 @@ pools:
     requires: []
 )";
 
-constexpr const char* kTimeouts =
+/// None is reached while work is left half done, however slow the machine.
+constexpr const char* kLongTimeouts =
+    "reconciler: {dispatch_timeout_seconds: 600, running_timeout_seconds: 600, scan_interval_seconds: 1}\n";
+constexpr const char* kShortTimeouts =
     "reconciler: {dispatch_timeout_seconds: 6, running_timeout_seconds: 15, scan_interval_seconds: 1}\n";
 
 std::string write(const std::filesystem::path& file, const char* text) {
@@ -55,30 +60,86 @@ void submit(Deployment& world, const std::string& id, std::vector<std::string> m
 }
 
 void wait_for(Deployment& world, const std::string& state, int jobs) {
-    const bool there = Deployment::until([&] { return world.states()[state] == jobs; }, 20s);
+    const bool there = Deployment::until([&] { return world.states()[state] == jobs; }, 60s);
     if (!there) throw std::runtime_error("not " + std::to_string(jobs) + " jobs are " + state + "\n" + world.logs());
 }
 
-}  // namespace
-
+/// Topic job.signed needs a person, and tenant `few` has one slot.
 void agree_on(Deployment& world) {
     world.environment["SAFETY_POLICY_PATH"] = write(world.folder() / "policy.yaml", kPolicy);
     world.environment["POOL_CONFIG_PATH"] = write(world.folder() / "pools.yaml", kPools);
-    world.environment["TIMEOUT_CONFIG_PATH"] = write(world.folder() / "timeouts.yaml", kTimeouts);
+    world.environment["TIMEOUT_CONFIG_PATH"] = write(world.folder() / "timeouts.yaml", kLongTimeouts);
     world.stop_kernel();
     world.start_kernel();
 }
 
-std::vector<std::string> worker_that_hangs() {
+/// By their ids: `hang…` never ends, `slow-1` and `bad-step` end once the file is there, `bad…` fails for good.
+std::vector<std::string> worker_that_hangs(const std::filesystem::path& go) {
     return {"--max-parallel", "20", "--exec",
-            "case \"$CORDUM_JOB_ID\" in hang*) exec sleep 600;; slow*) sleep 2;; bad*) sleep 2; exit 65;; esac; cat"};
+            "case \"$CORDUM_JOB_ID\" in hang*) exec sleep 300;; slow-1|bad-step) until [ -e " + go.string() +
+                " ]; do sleep 0.1; done;; esac; case \"$CORDUM_JOB_ID\" in bad*) exit 65;; esac; cat"};
 }
 
 std::vector<std::string> worker_that_ends() { return {"--max-parallel", "20", "--exec", "cat"}; }
 
+CarriedOn look(Deployment& world) {
+    constexpr std::string_view kUndoing = "comp-";
+    CarriedOn found;
+    for (const auto& [job, end] : as_promised().ends) found.ends[job] = world.redis_get("job:state:" + job);
+    for (const auto& [job, times] : world.executions()) {
+        if (job.starts_with(kUndoing))
+            found.undone += times;
+        else
+            found.executed[job] = times;
+    }
+    return found;
+}
+
+}  // namespace
+
+const CarriedOn& as_promised() {
+    static const CarriedOn promised{.ends = {{"done-1", "SUCCEEDED"},
+                                             {"done-2", "SUCCEEDED"},
+                                             {"bad-alone", "FAILED"},
+                                             {"step-1", "SUCCEEDED"},
+                                             {"step-2", "SUCCEEDED"},
+                                             {"bad-step", "FAILED"},
+                                             {"signed-1", "SUCCEEDED"},
+                                             {"signed-2", "DENIED"},
+                                             {"slow-1", "SUCCEEDED"},
+                                             {"hang-1", "TIMEOUT"},
+                                             {"hang-cancelled", "CANCELLED"},
+                                             {"hang-few", "TIMEOUT"},
+                                             {"few-1", "SUCCEEDED"},
+                                             {"few-2", "SUCCEEDED"},
+                                             {"rare-1", "SUCCEEDED"},
+                                             {"fresh-1", "SUCCEEDED"},
+                                             {"fresh-2", "SUCCEEDED"}},
+                                    .executed = {{"done-1", 1},
+                                                 {"done-2", 1},
+                                                 {"bad-alone", 1},
+                                                 {"step-1", 1},
+                                                 {"step-2", 1},
+                                                 {"bad-step", 1},
+                                                 {"signed-1", 1},
+                                                 {"slow-1", 1},
+                                                 {"hang-1", 1},
+                                                 {"hang-cancelled", 1},
+                                                 {"hang-few", 1},
+                                                 {"few-1", 1},
+                                                 {"few-2", 1},
+                                                 {"rare-1", 1},
+                                                 {"fresh-1", 1},
+                                                 {"fresh-2", 1}},
+                                    .undone = 2};
+    return promised;
+}
+
 void leave_half_done(Deployment& world) {
+    agree_on(world);
     Program& scheduler = world.add_scheduler();
-    Program& worker = world.add_worker("w1", worker_that_hangs());
+    const std::filesystem::path go = world.folder() / "go";
+    Program& worker = world.add_worker("w1", worker_that_hangs(go));
     const std::vector<std::string> step{"--workflow", "wf", "--label", "run_id=r1"};
     const auto undone_by = [&step](const char* topic) {
         std::vector<std::string> words = step;
@@ -110,15 +171,35 @@ void leave_half_done(Deployment& world) {
     scheduler.kill();
     submit(world, "fresh-1");
     submit(world, "fresh-2", {"--publish-only"});
+    write(go, "");
     // Both say how they ended, and no scheduler hears it.
     const auto told = [&results](std::string_view job) {
         results.settle();
         return std::ranges::any_of(results.received(),
                                    [job](const std::string& packet) { return packet.find(job) != packet.npos; });
     };
-    if (!Deployment::until([&] { return told("bad-step") && told("slow-1"); }, 10s))
+    if (!Deployment::until([&] { return told("bad-step") && told("slow-1"); }, 60s))
         throw std::runtime_error("the worker has not told of its jobs\n" + worker.output());
     worker.kill();
+}
+
+CarriedOn carry_on(Deployment& world) {
+    write(world.folder() / "timeouts.yaml", kShortTimeouts);
+    world.add_worker("w1", worker_that_ends());
+    auto of_another_pool = worker_that_ends();
+    of_another_pool.insert(of_another_pool.end(), {"--pool", "rare"});
+    world.add_worker("w2", std::move(of_another_pool));
+    world.stop_kernel();
+    world.start_kernel();
+    world.add_scheduler();
+    world.ctl({"approve", "signed-1"});
+    world.ctl({"reject", "signed-2"});
+    static_cast<void>(Deployment::until([&] { return look(world) == as_promised(); }, 90s));
+    return look(world);
+}
+
+std::string to_text(const CarriedOn& found) {
+    return nlohmann::json{{"ends", found.ends}, {"executed", found.executed}, {"undone", found.undone}}.dump(1);
 }
 
 }  // namespace lockstep::prod::testing

@@ -1,33 +1,21 @@
 // For whoever changes what is stored: the programs of two versions, of which a test has only one.
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "prod/upgrade/carrying_on.h"
 #include "prod/upgrade/half_done.h"
 #include "prod/upgrade/rolling.h"
-#include "prod/upgrade/written_data.h"
 #include "reports/usage/command.h"
 
 namespace {
 
 using namespace lockstep::prod::testing;
 
-int record(const std::string& programs, const std::string& file) {
+int half_way(const std::string& earlier, const std::string& later) {
     Deployment world;
-    world.programs = programs;
-    agree_on(world);
+    world.programs = earlier;
     leave_half_done(world);
-    const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
-    std::ofstream(file) << written_data(world.redis().port(), world.nats().port(), now).dump(1) << '\n';
-    return 0;
-}
-
-int carry_on_from(const std::string& file, const std::string& programs) {
-    Deployment world;
-    world.programs = programs;
-    std::ifstream recording(file);
-    const CarriedOn found = carry_on(world, nlohmann::json::parse(recording));
+    world.programs = later;
+    const CarriedOn found = carry_on(world);
     std::cout << to_text(found) << '\n';
     if (found == as_promised()) return 0;
     std::cout << "and promised is\n" << to_text(as_promised()) << '\n' << world.logs();
@@ -52,14 +40,11 @@ int main(int argc, char** argv) {
     std::string first;
     std::string second;
     int jobs = 2000;
-    const auto recording = app.subcommand("record", "leave jobs half done, and write what is in the servers to a file");
-    recording.option("PROGRAMS", &first, "folder of lockstepd, lockstepctl, lockstep-worker and lockstep-kernel")
+    const auto carrying = app.subcommand(
+        "carry-on", "what one version left half done, carried on by another; exit code 1: not as promised");
+    carrying.option("EARLIER", &first, "folder of lockstepd, lockstepctl, lockstep-worker and lockstep-kernel")
         .required();
-    recording.option("FILE", &second, "the recording").required();
-    const auto carrying =
-        app.subcommand("carry-on", "let programs carry on from a recording; exit code 1: not as promised");
-    carrying.option("FILE", &first, "the recording").required();
-    carrying.option("PROGRAMS", &second, "folder of the programs").required();
+    carrying.option("LATER", &second, "folder of those that carry on").required();
     const auto rolling = app.subcommand("roll", "replace three replicas under load; exit code 1: lost, or run twice");
     rolling.option("EARLIER", &first, "folder of the programs that are replaced").required();
     rolling.option("LATER", &second, "folder of those that replace them").required();
@@ -71,8 +56,7 @@ int main(int argc, char** argv) {
     beside.option("--jobs", &jobs, "how many are submitted at once").show_default();
     if (const auto ended = app.parse(argc, argv)) return *ended;
     try {
-        if (recording.parsed()) return record(first, second);
-        if (carrying.parsed()) return carry_on_from(first, second);
+        if (carrying.parsed()) return half_way(first, second);
         return under_load(first, second, jobs, beside.parsed() ? run_side_by_side : replace_under_load);
     } catch (const std::exception& mistake) {
         std::cerr << "lockstep_upgrade: " << mistake.what() << '\n';
