@@ -17,6 +17,10 @@ struct CalmWeatherTest : RuleTest {
             {"deliver", [this](auto&) { deliver(message, by); }},
             {"number", [this](auto& count) { deliveries = std::stoi(count); }},
             {"arrive", [this](auto&) { arrive(message, by); }},
+            {"result",
+             [this](auto&) { observe(EventKind::deliver, "J", {.name = kSchedulersResults, .sequence = 9}); }},
+            {"nameless",
+             [this](auto&) { observe(EventKind::deliver, "", {.name = kSchedulersSubmissions, .sequence = 9}); }},
             {"nak", [this](auto& delay) { answer(EventKind::nak, duration_of(delay), message, by); }},
             {"late", [this](auto& delay) { answer(EventKind::nak, duration_of(delay), message, by, When::applied); }},
             {"ack", [this](auto&) { answer(EventKind::ack, {}, message, by); }},
@@ -150,6 +154,8 @@ constexpr Story kCalmMessages[] = {
      "lock=cordum:reconciler:default +40s expire=cordum:reconciler:default lock=cordum:wf:delay:poller +40s "
      "expire=cordum:wf:delay:poller lock=cordum:workflow-engine:reconciler:default +40s "
      "expire=cordum:workflow-engine:reconciler:default"},
+    {"NeitherAResultNorAMessageWithoutAJobIsAnOccasionToAsk", "deliver ask result nameless ask",
+     "policy is asked about it 2 times"},
     {"PolicyIsNotAskedAgainForNothing", "deliver ask ok ask", "policy is asked about it 2 times"},
     {"PolicyIsAskedAgainAfterEachDelayTurnDecisionOrDelivery",
      "deliver ask delay ask queue ask dequeue ask approve ask m=2 deliver ask age=0s ask"},
@@ -294,6 +300,7 @@ struct TakenBackTest : CalmWeatherTest {
 };
 
 constexpr Story kTakenBack[] = {
+    {"AnEndTakesNothingBack", "beat lock begin +1s state=TIMEOUT"},
     {"ADispatchToALivingWorkerIsNot", "beat lock dispatch=1s", "its dispatch to w is taken back"},
     {"OneToASilentWorkerOrThatCouldNotBeSentIs",
      "ttl=30s beat +30s lock dispatch=0s beat +1s begin disturb=nats.publish_errors undo"},

@@ -23,6 +23,13 @@ struct FailModesTest : RuleTest {
             {"delay", [this](auto& job) { delay(job); }},
             {"pass", [this](auto& job) { let_through(job); }},
             {"bypass", [this](auto& why) { send("a", why == "told" ? "safety kernel unavailable" : ""); }},
+            {"plain",
+             [this](auto&) {
+                 cap::BusPacket packet;
+                 packet.mutable_job_request()->set_job_id("a");
+                 observe(EventKind::publish, "a", {.subject = "worker.w.jobs", .packet = &packet}, When::before);
+             }},
+            {"success", [this](auto& job) { write(job, {{"state", "SUCCEEDED"}}); }},
             {"gate", [this](auto&) { set_field("a", "topic", "job.cordum.approval-gate", by); }},
             {"running", [this](auto& job) { set_field(job, "state", "RUNNING", Topology::kOperator), acquire(job); }},
             {"ask", [this](auto& of) { ask(first(of), second(of).c_str(), by); }},
@@ -97,6 +104,8 @@ constexpr Story kFailModes[] = {
     {"ClosedWithholdsTheInput", "acquire=a delay=a ok pass=a", "the mode is closed, and the job goes on"},
     {"OpenLetsPassAndSaysWhy", "input=open acquire=a pass=a bypass=told ok bypass=untold", "do not say why"},
     {"ClosedBypassesNothing", "acquire=a bypass=told", "policy was bypassed, and the mode is closed"},
+    {"WhatWasNotBypassedIsNotItsBusiness", "acquire=a plain"},
+    {"WithoutAQuestionAboutItNoOutputIsToBeScanned", "running=a success=a"},
     {"OpenDelaysNothing", "input=open acquire=a delay=a", "the mode is open, and the job is delayed"},
     // A start reads, makes its files known, and reads again; where that finds nothing it begins anew.
     {"AReplicaThatHasComeUpGoesByNothingThatItHasReadOnce",

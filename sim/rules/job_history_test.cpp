@@ -85,6 +85,7 @@ constexpr Story kHistories[] = {
      "submit policy=REQUIRE_APPROVAL state=APPROVAL_REQUIRED state=PENDING found=1 state=APPROVAL_REQUIRED approve "
      "approved rest found=2 state=PENDING rest",
      "it was not approved|still waits for an approval"},
+    {"AJobMayWaitForItsApproval", "submit policy=REQUIRE_APPROVAL state=APPROVAL_REQUIRED rest"},
     {"AGatewayThatSubmitsAgainBeginsAgain",
      "submit policy=REQUIRE_APPROVAL state=APPROVAL_REQUIRED resubmit state=PENDING"},
     {"ALossExplainsAnythingAboutItsJob", "submit evict=job:meta:J state=CANCELLED"},

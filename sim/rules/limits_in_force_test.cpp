@@ -26,6 +26,10 @@ struct LimitsInForceTest : RuleTest {
             {"foreign", [this](auto&) { set_field("a", "deadline_unix", "1040000000", Topology::kGateway); }},
             {"dispatch", [this](auto& job) { dispatch(job); }},
             {"give_up", [this](auto& job) { give_up(job); }},
+            {"letter",
+             [this](auto& code) {
+                 set_text("dlq:entry:a", fmt::format(R"({{"job_id":"a","reason_code":"{}"}})", code));
+             }},
             {"bypass", [this](auto&) { (*request.mutable_labels())["safety_bypassed"] = "true"; }},
             {"send", [this](auto& of) { send_parts(parts_of(of, ':')); }},
             {"change", [this](auto& timeouts) { change(timeouts.c_str()); }},
@@ -150,6 +154,7 @@ constexpr Story kLimits[] = {
      "once more after 3 times"},
     {"NoJobIsGivenUpWithRetriesLeft", "acquire=a allow=a set=a:ls_dispatches:2 give_up=a",
      "used up after 2 dispatches, and it has 2"},
+    {"AnotherLetterGivesNoRetriesUp", "acquire=a allow=a letter=safety_denied"},
     {"AJobWaitsByALimitThatPolicyHasGiven", "acquire=a answer=a:0:2 set=a:ls_waits_limit:2 ok set=a:ls_waits_limit:3",
      "policy has never given that one"},
     {"ClocksThatWereSetTellNothing", "fault=clock_jump acquire=a:9000 set=a:deadline_unix:5"},

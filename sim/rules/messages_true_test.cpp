@@ -82,6 +82,20 @@ TEST_F(MessagesTrue, WhatNoDocumentKnowsIsNoticed) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("no document knows on sys.job.rumour")));
 }
 
+TEST_F(MessagesTrue, CancellationsAndAuditsAreAddressedAsDocumented) {
+    const auto tell = [this](std::string_view subject) {
+        by_command(kReplica, {"GET"}, [] {});
+        observe(EventKind::core_publish, "a", {.subject = subject, .packet = &packet}, When::before);
+    };
+    packet.mutable_job_cancel()->set_job_id("a");
+    tell(wire::kSubjectCancel);
+    packet.mutable_job_progress()->set_job_id("a");
+    tell(wire::kSubjectAuditOutputPolicy);
+    EXPECT_THAT(found, IsEmpty());
+    tell(wire::kSubjectCancel);
+    EXPECT_THAT(found, SizeIs(1)) << "it is no cancellation";
+}
+
 TEST_F(MessagesTrue, AHandshakeSaysWhatItsSenderIs) {
     cap::Handshake& handshake = *packet.mutable_handshake();
     handshake.set_component_id("scheduler");

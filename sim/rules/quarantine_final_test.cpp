@@ -43,6 +43,7 @@ constexpr Story kQuarantines[] = {
     {"AnOutputToBeRedactedSucceedsWithTheRedactedPointerOrIsWithheld", "policy=REDACT redacted withheld times=1"},
     {"ButNeverSucceedsAsItWas", "policy=REDACT as_it_was", "wants its output redacted"},
     {"NorWithARecordThatNamesNoReplacement", "policy=REDACT unnamed", "its output was redacted to , and it points to"},
+    {"AnOutputThatPolicyQuarantinedIsWithheld", "state=SUCCEEDED policy=QUARANTINE as_it_was", "J:"},
     {"TheLatestWordCounts", "policy=REDACT policy=ALLOW as_it_was"},
     {"AScanThatIsStillOwedMayYetRecordIt", "policy=REDACT owed as_it_was"},
     {"OnceItIsRecordedItHasDoneItsWork",

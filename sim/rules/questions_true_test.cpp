@@ -15,6 +15,13 @@ struct QuestionsTrueTest : RuleTest {
              [this](auto& document) {
                  set(document.substr(0, document.find('~')), document.substr(document.find('~') + 1));
              }},
+            {"output", [this](auto&) { ask(output_question()); }},
+            {"ask_elsewhere",
+             [this](auto&) {
+                 auto asked = question();
+                 (*asked.mutable_labels())["region"] = "us";
+                 ask(asked);
+             }},
             {"take", [this](auto& token) { take_up(token.empty() ? "a" : token); }},
             {"release", [this](auto& token) { release(token); }},
             {"ask", [this](auto& settings) { ask_with(settings); }},
@@ -129,6 +136,8 @@ constexpr Story kQuestions[] = {
      "set=cfg:org:acme~{\"data\":{\"safety\":{\"b\":2}}} take ask={\"safety\":{\"a\":1,\"b\":2}} ok "
      "ask={\"safety\":{\"a\":1,\"b\":1}} ask",
      "J: policy is shown the settings|J: policy is shown the settings"},
+    {"OfARequestThatIsNotStoredNothingIsKnown", "output"},
+    {"ItsLabelsAreThoseOfTheRequest", "store ask_elsewhere", "J:"},
     {"SettingsThatHaveChangedOrCannotBeReadAreNotJudged",
      "store set=cfg:system:default~{\"data\":{\"a\":1}} take set=cfg:system:default~{\"data\":{\"a\":2}} ask "
      "set=cfg:org:acme~{ take ask"},

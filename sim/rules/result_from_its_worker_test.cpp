@@ -14,6 +14,7 @@ struct ResultFromItsWorkerTest : RuleTest {
             {"end",
              [this](auto& by_worker) { ends_by(first(by_worker).c_str(), second(by_worker, "SUCCEEDED").c_str()); }},
             {"state", [this](auto& to) { write("state", to.c_str()); }},
+            {"pointer", [this](auto&) { write("result_ptr", "redis://res:a"); }},
             {"gate", [this](auto&) { write("topic", "job.cordum.approval-gate"); }},
             {"unsent", [this](auto&) { forget_worker(); }},
             {"key", [this](auto& of) { keys.set_string("job:state:" + first(of), second(of), kNever); }},
@@ -43,6 +44,7 @@ struct ResultFromItsWorkerTest : RuleTest {
 
 constexpr Story kEnds[] = {
     {"TheWorkerThatItWasSentToMayEndAJob", "sent=w state=RUNNING end=w times=1"},
+    {"APointerSaysNothingOfItsWorker", "state=PENDING pointer"},
     {"AnotherMayNot", "sent=w end=x", "a result of worker \"x\" ends it, and it was sent to w"},
     {"WhatWasNotSentOutIsEndedByNobody", "state=APPROVAL_REQUIRED end=w:FAILED", "it was not sent out"},
     {"NorByAResultThatLeavesNoName", "state=PENDING state=SUCCEEDED", "it has not been sent out"},

@@ -64,6 +64,7 @@ constexpr Story kTickers[] = {
     // It may not know yet; what its worker has reported is recorded under the lock of the job.
     {"AReplicaThatWasNotGivenTheLockEndsNoJob",
      "grant timeout +60s expire grant@other timeout ok reach lock timeout ok unlock timeout", "it is ended by a tick"},
+    {"WhereNoTickHasBegunNoneEndsAJob", "timeout"},
     {"ATickLockIsInTheWayForNoLonger", "grant +60s reach@other ok +30s reach@other", "is still held"},
 };
 using TickersTold = Told<SingleTickerTest>;

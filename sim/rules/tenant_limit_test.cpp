@@ -40,5 +40,20 @@ TEST_F(TenantLimitWithLoss, DoesNotCountAJobThatIsNotKnownAnyMore) {
     EXPECT_THAT(found, IsEmpty());
 }
 
+TEST_F(TenantLimitWithLoss, CountsOnlyJobsThatBecomeActiveWhereThereIsALimit) {
+    for (const std::string job : {"x", "y"}) {
+        set_field(job, "tenant", "acme");
+        for (const char* state : {"PENDING", "SCHEDULED", "RUNNING"}) move(job, state);
+    }
+    EXPECT_THAT(found, IsEmpty()) << "policy has set no limit";
+    submit("a");
+    move("a", "DENIED");
+    move("x", "SUCCEEDED");
+    move("y", "SUCCEEDED");
+    submit("b");
+    for (const char* state : {"SCHEDULED", "DISPATCHED", "SCHEDULED"}) move("b", state);
+    EXPECT_THAT(found, IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::sim

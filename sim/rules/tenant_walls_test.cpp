@@ -97,6 +97,7 @@ constexpr Story kWalls[] = {
      "store=a:acme lock wait=1s store=a:initech ask=a:acme ok wait=1s lock ask=a:acme", "asked as for acme"},
     {"PolicyIsNotAskedAboutARequestOfTwoTenants", "store=a:acme::initech ask=a:acme",
      "its metadata says initech, and policy is asked about it"},
+    {"AReplicaMayStoreItFirst", "store=a:acme@other"},
     {"AStoredRequestKeepsItsTenant", "store=a:acme store=a:acme@other ok store=a:initech@other",
      "was acme's, and becomes initech's"},
     {"ACompensationRunsForTheTenantOfItsJob", "store=a:acme undo=a:initech undo=a:acme:initech",

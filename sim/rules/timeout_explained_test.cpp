@@ -114,6 +114,8 @@ constexpr Story kTimeouts[] = {
     // In the end many wait.
     {"AJobThatWaitsAndIsNotTriedAnyMoreIsForgotten",
      "untried=30s ok untried=10min found=1 pending=a,b,c,d,e untried=10min", "it was not tried for 600000 ms"},
+    {"AJobThatRanOrThatAGatewayEndsWasNotForgotten",
+     "state=RUNNING lock wait=10min state=TIMEOUT state=PENDING lock wait=10min state=TIMEOUT@gateway"},
     {"AQueueForSlotsOrAKernelThatIsAwayMayLeaveAJobWaiting",
      "state=PENDING lock fault=kernel.outage wait=10min heal=kernel.outage state=TIMEOUT state=PENDING lock queue "
      "wait=10min state=TIMEOUT"},
