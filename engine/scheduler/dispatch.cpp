@@ -108,6 +108,7 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     }
     commit.walk = {JobState::failed};
     commit.settles_message = true;
+    append(commit.fields, "failure_reason", detail);
     commit.dead_letter = DeadLetter{job.text(), order.request.topic(), cap::JOB_STATUS_FAILED, std::move(detail),
                                     std::string(to_string(reason))};
     const DeadLetter letter = *commit.dead_letter;
