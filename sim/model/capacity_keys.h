@@ -9,8 +9,10 @@ namespace lockstep::sim {
 
 /// All jobs that wait, by since when.
 inline constexpr std::string_view kCapacityWaiting = "lockstep:capacity:waiting";
+/// Those of them that are being tried, by when they were woken.
+inline constexpr std::string_view kCapacityWoken = "lockstep:capacity:woken";
 /// Those of a tenant, likewise: its name follows.
-inline constexpr std::string_view kCapacityWaitingOf = "lockstep:capacity:waiting:of:";
+inline constexpr std::string_view kCapacityWaitingOf = "lockstep:capacity:of:";
 /// The jobs of one tenant in one queue: the name of the queue and that of the tenant follow.
 inline constexpr std::string_view kCapacityQueue = "lockstep:capacity:jobs:";
 /// A queue's tenants, by when each was served last.
@@ -25,7 +27,7 @@ inline constexpr std::string_view kCapacityTick = "lockstep:capacity:tick";
 
 /// Where jobs stand that wait, or that have been woken.
 [[nodiscard]] constexpr bool is_place_for_capacity(std::string_view key) {
-    return key == kCapacityWaiting || key == "lockstep:capacity:woken";
+    return key == kCapacityWaiting || key == kCapacityWoken;
 }
 /// The same, and where they hold a slot of their tenant or wait for one.
 [[nodiscard]] constexpr bool is_place_in_queue(std::string_view key) {

@@ -137,7 +137,6 @@ struct Sent : ObservedInside {
     const cap::JobRequest* request = nullptr;  // null: it is no packet with one
     std::int64_t number = 0;                   // of the dispatch, by the hash of the job
     std::optional<std::int64_t> id_of;         // the number of an earlier dispatch, or sending, of this message id
-    bool is_as_stored = true;                  // a request with this content was stored, or none that can be read
 };
 
 /// A message for a worker is in the stream. `job` is null: it names none.
@@ -253,6 +252,9 @@ struct Published : ObservedInside {
     const cap::BusPacket* packet = nullptr;
     std::string_view subject, message_id;
     std::int64_t redis_ms = 0;  // when it is, by the clock of Redis; 0: no command has told
+    bool is_to_be_run = false;  // it is a request of a job, for a worker or for whoever reads its topic
+    bool is_as_stored = true;   // a request with this content was stored for its job, or none that can be read
+    bool is_asked_for = true;   // no job or alert of a workflow run, or an outbox of runs has had it
 };
 
 /// A scheduler or workflow engine has written or sent something of this name in the register of outputs, for the first time.
@@ -331,6 +333,7 @@ struct CompensationSent : ObservedInside {
     const SagaEntry* recorded = nullptr;          // null: it was not
     std::optional<SagaStack::Rollback> rollback;  // of its sender, before it
     bool was_denied = false;                      // its sender knows, or it was taken off the stack for that
+    std::shared_ptr<const cap::PolicyCheckRequest> question;  // about it, last; null: none, or it cannot be read
 };
 
 /// The stream has one. `job`: the one that it undoes.
@@ -360,6 +363,7 @@ struct LockGranted : Observed {
     std::string_view key;
     bool is_renewed = false;
     std::int64_t expires_at = 0;
+    std::string token;  // of its holder
 };
 
 /// A lock was released, or ran out.
@@ -511,7 +515,8 @@ struct SubmissionSettled : ObservedInside {
 
 /// What became of the output of a job was told on sys.audit.output_policy. `job` is null: it names none.
 struct OutputTold : Observed {
-    std::string step;
+    std::string step, message;
+    std::int32_t percent = 0;
     bool denied = false;
 };
 

@@ -30,6 +30,7 @@ inline constexpr std::string_view kUndecodableIndex = "lockstep:undecodable:inde
 /// Where ticks note which server of NATS leads the durable of submissions.
 inline constexpr std::string_view kLeaderNote = "lockstep:durable:dur_cordum-scheduler__sys_job_submit";
 inline constexpr std::string_view kDeadlines = "job:deadline";
+inline constexpr std::string_view kRecentJobs = "job:recent";
 /// Jobs whose output is to be scanned.
 inline constexpr std::string_view kScansDue = "lockstep:output:scan_pending";
 inline constexpr std::string_view kSettingsKey = "cfg:system:default";
@@ -38,6 +39,8 @@ inline constexpr std::string_view kConfigPrefix = "cfg:";
 inline constexpr std::string_view kActiveOfTenantPrefix = "job:tenant:active:";
 /// The sender of compensations.
 inline constexpr std::string_view kSagaSender = "cordum-scheduler-saga";
+/// As whom workflow engines publish (workflow.md 1).
+inline constexpr std::string_view kWorkflowEngine = "workflow-engine";
 
 /// That a text begins with; 0: none.
 [[nodiscard]] inline std::int64_t whole_number(std::string_view text) {

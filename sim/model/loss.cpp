@@ -57,6 +57,8 @@ std::vector<std::string_view> jobs_listed(const Value& value) {
         for (const auto& entry : zset->ranking()) jobs.emplace_back(entry.member);
     if (const auto* set = std::get_if<fakes::redis::Set>(&value))
         for (const std::string& member : *set) jobs.emplace_back(member);
+    if (const auto* list = std::get_if<fakes::redis::List>(&value))
+        for (const std::string& element : *list) jobs.emplace_back(element);
     return jobs;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/model/job_keys.h"
+#include "sim/model/request_rules.h"
 #include "sim/model/settings_text.h"
 #include "sim/scenario/topology.h"
 
@@ -232,6 +233,13 @@ void Model::note_published(const Event& event, Time now) {
     fact.subject = event.subject;
     fact.message_id = event.message_id;
     if (redis_ms_ != 0) fact.redis_ms = redis_ms_ + engine::to_millis(now - redis_told_);
+    const cap::BusPacket& packet = *event.packet;
+    // Cancellations of jobs that are still at work are repeated.
+    const bool is_of_runs = packet.sender_id() == kWorkflowEngine && (packet.has_job_request() || packet.has_alert());
+    if (is_of_runs && !event.payload.empty()) fact.is_asked_for = runs_.was_in_outbox(event.payload);
+    if (fact.job == nullptr || !packet.has_job_request()) return;
+    fact.is_to_be_run = is_worker_subject(event.subject) || event.subject.starts_with("job.");
+    if (fact.is_to_be_run) fact.is_as_stored = is_as_stored(*fact.job, packet.job_request());
 }
 
 void Model::on_fault(const Event& event, Time now) {

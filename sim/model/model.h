@@ -544,7 +544,8 @@ private:
     bool was_taken_back_ = false;
     bool leader_noted_ = false;  // of the durable of submissions, in Redis
     bool disturbed_ = false;
-    bool data_lost_ = false;  // some, at some time
+    bool list_blocked_ = false;  // see RecordChange
+    bool data_lost_ = false;     // some, at some time
     bool clocks_jumped_ = false;
     bool redis_clock_set_ = false;
     OutputNames output_names_;

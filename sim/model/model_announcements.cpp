@@ -64,6 +64,8 @@ void Model::on_announcement(const Event& event, Time now) {
     OutputTold& fact = note(OutputTold{}, event.node, about, clock_.present());
     if (about == nullptr) return;
     fact.step = event.packet->job_progress().step_id();
+    fact.message = event.packet->job_progress().message();
+    fact.percent = event.packet->job_progress().percent();
     fact.denied = event.packet->job_progress().status() == cap::JOB_STATUS_DENIED;
     (fact.denied ? about->output.told_withheld : about->output.told_passed) = true;
 }

@@ -141,6 +141,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     if (is_written_by_scheduler(client)) output_names_.field(key, field, after, output_met_);
     leader_noted_ |= key == kLeaderNote;
     if (is_run_outbox(key)) {
+        runs_.note_outbox(after);
         ask_for_step(client, field, after);
         return flush_unless_in_command();
     }
@@ -362,6 +363,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         waiting.passage.queued = true;
     }
     if (key == kCapacityWaiting && is_written_by_scheduler(client)) change_of(job(member)).is_queued = true;
+    if (key == kCapacityWoken && is_written_by_scheduler(client)) change_of(job(member)).is_woken = true;
     if (is_place_in_queue(key)) ++job(member).occasions;
     if (key == kScansDue) job(member).scans.scan.list(scheduler_or_none(client), clock_.told_at());
     enter_queue(client, key, member, before, after);

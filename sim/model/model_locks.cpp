@@ -97,6 +97,7 @@ void Model::follow_grant(const Event& event, Since now) {
         fact.key = key;
         fact.expires_at = event.number;
         fact.is_renewed = event.kind == EventKind::lock_renewed;
+        fact.token = event.name;
     } else {
         LockEnded& fact = note(LockEnded{}, holder, job, clock_.present());
         fact.key = key;

@@ -130,12 +130,6 @@ void Model::on_publish(const Event& event, Time now) {
     note_message_id(fact, job.sources);
     if (event.packet != nullptr) look_at_request(fact, event.packet->job_request());
     if (has_request) fact.request = &event.packet->job_request();
-    if (const auto& contents = job.request.contents; has_request && !contents.empty()) {
-        cap::JobRequest request = event.packet->job_request();
-        request.DiscardUnknownFields();
-        const std::size_t sent = digest_of_work(std::move(request));
-        fact.is_as_stored = job.request_damaged || std::ranges::find(contents, sent) != contents.end();
-    }
     const auto commit = std::ranges::find_if(
         job.commits, [&](const Commit& one) { return one.replica == event.node && one.is_answered; });
     if (commit == job.commits.end()) return;

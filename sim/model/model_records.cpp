@@ -7,6 +7,7 @@
 
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
 #include "sim/model/request_facts.h"
@@ -25,13 +26,17 @@ constexpr std::string_view kDecisions = "job:decisions:";
 constexpr std::string_view kIdempotencyPrefix = "job:idempotency:";
 constexpr std::string_view kOutputRecordPrefix = "job:";
 constexpr std::string_view kOutputSuffix = ":output_decision";
-constexpr std::string_view kRecent = "job:recent";
 constexpr std::string_view kTenantSlots = "lockstep:tenant:slots:";
+constexpr std::string_view kWorkersJobs = "worker:jobs:";
 
 /// Sorted sets whose scores are when something was done, by the clock of Redis, in microseconds. Those of dead letters count seconds.
-constexpr std::array<std::string_view, 7> kInMicros{
-    "job:index:",        kRecent, "worker:jobs:", kTenantSlots, "lockstep:tenant:woken:", "lockstep:dead_letter:outbox",
-    "lockstep:saga:owed"};
+constexpr std::array<std::string_view, 7> kInMicros{"job:index:",
+                                                    kRecentJobs,
+                                                    kWorkersJobs,
+                                                    kTenantSlots,
+                                                    "lockstep:tenant:woken:",
+                                                    "lockstep:dead_letter:outbox",
+                                                    "lockstep:saga:owed"};
 
 }  // namespace
 
@@ -45,6 +50,7 @@ RecordChange& Model::change_of(const Job& job) {
     constexpr std::size_t kFieldsExpected = 16;
     RecordChange& change = changes_.emplace_back();
     change.job = &job;
+    change.is_list_blocked = list_blocked_;
     change.fields.reserve(kFieldsExpected);
     return change;
 }
@@ -103,6 +109,7 @@ void Model::record_request(Job& stored, const std::shared_ptr<const cap::JobRequ
 }
 
 void Model::record_text(fakes::NodeId client, std::string_view key, const std::string* before, std::string_view after) {
+    list_blocked_ |= key == kRecentJobs || key.starts_with(kWorkersJobs);
     if (is_redacted_output(key)) redacted_outputs_.insert_or_assign(std::string(key), std::string(after));
     if (!is_written_by_scheduler(client)) return;
     if (key.starts_with(kRequestPrefix)) {
@@ -111,6 +118,8 @@ void Model::record_text(fakes::NodeId client, std::string_view key, const std::s
             change.request = after;
         else if (*before != after)
             change.replaced_request = *before;
+    } else if (key.starts_with(kResultPointerPrefix)) {
+        change_of(job(key.substr(kResultPointerPrefix.size()))).pointer = after;
     } else if (key.starts_with(kIdempotencyPrefix)) {
         if (before == nullptr)
             change_of(job(after)).idempotency_key = key;
@@ -145,13 +154,14 @@ void Model::record_entry(fakes::NodeId client, std::string_view key, std::string
 void Model::record_score(fakes::NodeId client, std::string_view key, std::string_view member, double score) {
     if (!is_written_by_scheduler(client)) return;
     const bool is_dated = std::ranges::any_of(kInMicros, [key](std::string_view it) { return key.starts_with(it); });
-    if (!is_dated && !is_letter_index(key) && key != kDeadlines) return;
+    const bool is_since = is_line(key);
+    if (!is_dated && !is_since && !is_letter_index(key) && key != kDeadlines) return;
     RecordChange& change = change_of(job(member));
     const std::string_view index = label_names_.name_of(label_names_.number_of(key));
     // Of a tenant's slots those with a worker come first, below zero.
     if (is_dated) change.dated.emplace_back(index, (key.starts_with(kTenantSlots) ? std::abs(score) : score) / 1000);
     if (is_letter_index(key)) change.dated.emplace_back(index, score * 1000);
-    if (key != kDeadlines && key != kRecent && !key.starts_with("job:index:")) return;
+    if (key != kDeadlines && key != kRecentJobs && !is_since && !key.starts_with("job:index:")) return;
     // Where one command lists a job twice, the last entry counts, as the last value of its record does.
     std::erase_if(change.scores, [index](const auto& entry) { return entry.first == index; });
     change.scores.emplace_back(index, score);

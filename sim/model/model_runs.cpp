@@ -15,8 +15,6 @@ namespace {
 constexpr std::string_view kDelayTimers = "cordum:wf:delay:timers";
 /// Fields of what is to be sent for a run that are submissions, by job.
 constexpr std::string_view kSubmissionPrefix = "s:";
-/// As whom engines submit the jobs of runs.
-constexpr std::string_view kWorkflowEngine = "workflow-engine";
 
 }  // namespace
 

@@ -265,12 +265,13 @@ void Model::follow_question(const Event& event, Job& job) {
     if (!job.name.starts_with("comp-")) return;
     Compensating& known = sagas_.compensation(job);
     const bool denies = event.to == "DENY";
-    cap::PolicyCheckRequest question;
-    if (event.when == When::before &&
-        question.ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) {
-        const auto& labels = question.labels();
-        known.asked_in = &sagas_.named(saga_name(question.tenant(), value_in(labels, "saga_workflow_id"), labels));
-        known.asked_key = question.meta().idempotency_key();
+    if (event.when == When::before) {
+        const auto question = std::make_shared<cap::PolicyCheckRequest>();
+        if (!question->ParseFromArray(event.payload.data(), static_cast<int>(event.payload.size()))) return;
+        const auto& labels = question->labels();
+        known.asked_in = &sagas_.named(saga_name(question->tenant(), value_in(labels, "saga_workflow_id"), labels));
+        known.asked_key = question->meta().idempotency_key();
+        known.question = question;
     } else if (event.when == When::answered) {
         std::erase(known.denied_to, event.node);
         if (denies) known.denied_to.push_back(event.node);
@@ -295,6 +296,7 @@ void Model::on_compensation(const Event& event) {
     fact.by = &by;
     fact.request = &undo;
     fact.was_denied = std::ranges::count(known.denied_to, event.node) > 0;
+    fact.question = known.question;
     SagaEntry* recorded = find_recorded(sagas_.named(saga_name(undo)), undoes);
     fact.recorded = known.recorded = recorded;
     if (recorded == nullptr) return;

@@ -73,9 +73,25 @@ struct FieldPlace {
     int index = -1;
 };
 
+/// The `index`-th of a repeated message; the only one where it is -1. What is reached from a message that may be changed may be changed:
+/// an entry of a map, too, of which a constant view is a copy.
+[[nodiscard]] inline const google::protobuf::Message& part_of(const google::protobuf::Message& message,
+                                                              const google::protobuf::FieldDescriptor& field,
+                                                              int index) {
+    const auto& reflection = *message.GetReflection();
+    return index < 0 ? reflection.GetMessage(message, &field) : reflection.GetRepeatedMessage(message, &field, index);
+}
+[[nodiscard]] inline google::protobuf::Message& part_of(google::protobuf::Message& message,
+                                                        const google::protobuf::FieldDescriptor& field, int index) {
+    const auto& reflection = *message.GetReflection();
+    return index < 0 ? *reflection.MutableMessage(&message, &field)
+                     : *reflection.MutableRepeatedMessage(&message, &field, index);
+}
+
 /// Calls `visit(path, place)` for each field that is set and is no message; keys of maps are visited as `….key`. Of a time it is the seconds.
-template <class Visit>
-void visit_fields(const google::protobuf::Message& message, std::string& path, Visit& visit) {
+/// `Part`: Message, constant or not.
+template <class Part, class Visit>
+void visit_fields(Part& message, std::string& path, Visit& visit) {
     if (message.GetDescriptor() == google::protobuf::Timestamp::descriptor())
         return visit(std::string_view(path), FieldPlace{message, *message.GetDescriptor()->FindFieldByName("seconds")});
     std::vector<const google::protobuf::FieldDescriptor*> fields;
@@ -84,16 +100,10 @@ void visit_fields(const google::protobuf::Message& message, std::string& path, V
     for (const auto* field : fields) {
         const MemberName named(path, field->name());
         const bool is_message = field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE;
-        if (!field->is_repeated()) {
+        const int end = field->is_repeated() ? reflection.FieldSize(message, field) : 0;
+        for (int i = field->is_repeated() ? 0 : -1; i < end; ++i) {
             if (is_message)
-                visit_fields(reflection.GetMessage(message, field), path, visit);
-            else
-                visit(std::string_view(path), FieldPlace{message, *field});
-            continue;
-        }
-        for (int i = 0; i < reflection.FieldSize(message, field); ++i) {
-            if (is_message)
-                visit_fields(reflection.GetRepeatedMessage(message, field, i), path, visit);
+                visit_fields(part_of(message, *field, i), path, visit);
             else
                 visit(std::string_view(path), FieldPlace{message, *field, i});
         }

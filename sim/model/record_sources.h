@@ -79,16 +79,19 @@ struct RecordChange {
     std::optional<std::string> decision;          // as added to the list
     std::optional<std::string> output;            // the record of a verdict
     std::string verdict_before;                   // that it replaces
+    std::optional<std::string> pointer;           // its result pointer, for older readers
     std::string idempotency_key;                  // that is recorded for it
     std::string idempotency_taken_from;           // the job that it was recorded for before
     std::optional<std::int64_t> attempts_before;  // where it writes attempts
     std::optional<tl::expected<LetterText, std::string>> letter;
     std::string letter_entry;
     std::optional<std::string> letter_before;  // that it replaces
-    bool is_let_go = false;                    // after that, its lock was released
-    bool is_queued = false;                    // it waits for capacity from then on
-    bool is_recounted = false;                 // its attempts are others than before
-    bool is_chosen_again = false;              // a handler that chose a worker for it before chooses another
+    bool is_list_blocked = false;  // something else stands where jobs that moved, or a worker's jobs, are listed
+    bool is_let_go = false;        // after that, its lock was released
+    bool is_queued = false;        // it waits for capacity from then on
+    bool is_woken = false;         // out of that
+    bool is_recounted = false;     // its attempts are others than before
+    bool is_chosen_again = false;  // a handler that chose a worker for it before chooses another
     std::optional<FailedTry> failed, failed_before;
     bool ends_scan = false;                // of its output
     std::optional<OutputScan> ended_scan;  // as it was; nothing: there was none, or it goes on

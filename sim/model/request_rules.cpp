@@ -9,6 +9,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/text.h"
+#include "sim/model/job.h"
 #include "sim/model/request_facts.h"
 
 namespace lockstep::sim {
@@ -26,6 +27,14 @@ constexpr std::size_t kLongestLabel = 16'384;
 template <class Map, class Names>
 void take_off(Map& map, const Names& names) {
     for (const char* name : names) map.erase(name);
+}
+
+/// Of a request, or of the compensation in it.
+template <class Message>
+void take_off_marks(Message& message) {
+    take_off(*message.mutable_labels(), wire::kPolicyLabels);
+    take_off(*message.mutable_env(), wire::kPolicyVariables);
+    if (message.has_meta()) take_off(*message.mutable_meta()->mutable_labels(), wire::kPolicyLabels);
 }
 
 }  // namespace
@@ -71,16 +80,20 @@ std::string tenant_conflict_in(const cap::JobRequest& request) {
 }
 
 std::size_t digest_of_work(cap::JobRequest request) {
-    request.clear_compensation();  // what undoes the job is not sent along to be run
-    auto& labels = *request.mutable_labels();
-    erase_labels(labels, is_added_on_the_way);
-    take_off(labels, wire::kPolicyLabels);
-    take_off(*request.mutable_env(), wire::kPolicyVariables);
-    if (request.has_meta()) take_off(*request.mutable_meta()->mutable_labels(), wire::kPolicyLabels);
+    erase_labels(*request.mutable_labels(), is_added_on_the_way);
+    take_off_marks(request);
+    if (request.has_compensation()) take_off_marks(*request.mutable_compensation());
     request.mutable_budget()->clear_deadline_ms();  // a limit of policy may be tighter (limits_in_force)
     request.set_job_id(std::string(wire::trim(request.job_id())));
     request.set_topic(std::string(wire::trim(request.topic())));
     return std::hash<std::string>{}(wire::serialise(request));
+}
+
+bool is_as_stored(const Job& job, cap::JobRequest request) {
+    const auto& contents = job.request.contents;
+    if (contents.empty() || job.request_damaged) return true;
+    request.DiscardUnknownFields();
+    return std::ranges::count(contents, digest_of_work(std::move(request))) > 0;
 }
 
 }  // namespace lockstep::sim

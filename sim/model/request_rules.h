@@ -9,6 +9,8 @@
 
 namespace lockstep::sim {
 
+struct Job;
+
 /// Why a submission is to be dropped; empty: it is not.
 [[nodiscard]] std::string_view flaw_of(const cap::JobRequest& request);
 /// It says something that the rules are about, beyond what every request must say.
@@ -19,5 +21,7 @@ namespace lockstep::sim {
 
 /// Of what is to be run, without what policy, an approval and the bus write into it. REQUIRES: no unknown fields.
 [[nodiscard]] std::size_t digest_of_work(cap::JobRequest request);
+/// Whether a request with this work was stored for the job, or none that can be read.
+[[nodiscard]] bool is_as_stored(const Job& job, cap::JobRequest request);
 
 }  // namespace lockstep::sim

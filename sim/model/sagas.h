@@ -94,7 +94,8 @@ struct Compensating {
     bool is_stored = false;         // the stream has it
     Saga* asked_in = nullptr;       // of which policy was asked about the entry with this key, last
     std::string asked_key;
-    std::vector<fakes::NodeId> denied_to;  // by the last answers that these had
+    std::shared_ptr<const cap::PolicyCheckRequest> question;  // that was asked last
+    std::vector<fakes::NodeId> denied_to;                     // by the last answers that these had
 
     /// It has not ended, and does not wait for a human. Excused is what only the stream had when NATS forgot it.
     [[nodiscard]] bool is_open() const;

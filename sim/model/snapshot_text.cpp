@@ -28,6 +28,12 @@ NamedWorker worker_of(const Json& object) {
     worker.max_parallel_jobs = member<std::int64_t>(object, "max_parallel_jobs", &Json::is_number_integer, 0);
     worker.cpu_load = member<double>(object, "cpu_load", &Json::is_number, 0);
     worker.gpu_utilization = member<double>(object, "gpu_utilization", &Json::is_number, 0);
+    worker.memory_load = member<double>(object, "memory_load", &Json::is_number, 0);
+    worker.region = engine::wire::text_member(object, "region");
+    worker.type = engine::wire::text_member(object, "type");
+    if (const auto able = object.find("capabilities"); able != object.end() && able->is_array())
+        for (const Json& one : *able)
+            if (one.is_string()) worker.capabilities.push_back(one.get<std::string>());
     if (const auto labels = object.find("labels"); labels != object.end() && labels->is_object()) {
         for (const auto& [name, value] : labels->items())
             if (value.is_string()) worker.labels.emplace(name, value.get<std::string>());
@@ -45,24 +51,54 @@ bool is_whole(const Json& worker) {
            !worker["worker_id"].get_ref<const std::string&>().empty();
 }
 
-/// What its pools say in all is what the workers in them say.
+/// What its workers say in all of a pool.
+struct PoolSum {
+    std::int64_t workers = 0, active_jobs = 0, capacity = 0;
+};
+using PoolSums = std::map<std::string, PoolSum, std::less<>>;
+
+PoolSums sums_of(const Json& workers) {
+    PoolSums sums;
+    for (const Json& worker : workers) {
+        PoolSum& sum = sums[worker["pool"].get<std::string>()];
+        ++sum.workers;
+        sum.active_jobs += worker["active_jobs"].get<std::int64_t>();
+        sum.capacity += std::max<std::int64_t>(worker["max_parallel_jobs"].get<std::int64_t>(), 0);
+    }
+    return sums;
+}
+
+/// -1: it says no such number.
+std::int64_t number_in(const Json& object, const char* key) {
+    return object.is_object() ? member<std::int64_t>(object, key, &Json::is_number_integer, -1) : -1;
+}
+
+bool pools_add_up(const Json& pools, const PoolSums& sums) {
+    if (!pools.is_object() || pools.size() != sums.size()) return false;
+    return std::ranges::all_of(sums, [&pools](const auto& entry) {
+        const auto& [name, sum] = entry;
+        const auto pool = pools.find(name);
+        return pool != pools.end() && number_in(*pool, "workers") == sum.workers &&
+               number_in(*pool, "active_jobs") == sum.active_jobs && number_in(*pool, "capacity") == sum.capacity;
+    });
+}
+
+bool topic_adds_up(const Json& topic, const PoolSums& sums) {
+    if (!topic.is_object()) return false;
+    const auto found = sums.find(engine::wire::text_member(topic, "pool"));
+    const PoolSum sum = found == sums.end() ? PoolSum{} : found->second;
+    return number_in(topic, "workers") == sum.workers && number_in(topic, "capacity") == sum.capacity &&
+           member<bool>(topic, "available", &Json::is_boolean, sum.workers == 0) == (sum.workers > 0);
+}
+
+/// What its pools and topics say in all is what the workers in them say.
 bool adds_up(const Json& document) {
+    const PoolSums sums = sums_of(document["workers"]);
     const auto pools = document.find("pools");
-    if (pools == document.end() || !pools->is_object()) return true;
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;  // workers and their jobs
-    for (const Json& worker : document["workers"]) {
-        auto& [workers, jobs] = sums[worker["pool"].get<std::string>()];
-        ++workers;
-        jobs += worker["active_jobs"].get<std::int64_t>();
-    }
-    for (const auto& [name, pool] : pools->items()) {
-        const auto sum = sums.extract(name);
-        const auto says = [&pool](const char* key) {
-            return pool.is_object() ? member<std::int64_t>(pool, key, &Json::is_number_integer, -1) : -1;
-        };
-        if (sum.empty() || std::pair(says("workers"), says("active_jobs")) != sum.mapped()) return false;
-    }
-    return sums.empty();
+    if (pools != document.end() && !pools_add_up(*pools, sums)) return false;
+    const auto topics = document.find("topics");
+    if (topics == document.end() || !topics->is_object()) return true;
+    return std::ranges::all_of(*topics, [&sums](const Json& topic) { return topic_adds_up(topic, sums); });
 }
 
 std::string flaw_of(const Json& document) {
@@ -73,7 +109,7 @@ std::string flaw_of(const Json& document) {
     const auto captured = document.find("captured_at");
     if (captured == document.end() || !captured->is_string()) return "it does not say when it was captured";
     if (!seconds_of(captured->get_ref<const std::string&>())) return "its time cannot be read";
-    if (!adds_up(document)) return "its pools say something else than its workers";
+    if (!adds_up(document)) return "its pools and topics say something else than its workers";
     return {};
 }
 

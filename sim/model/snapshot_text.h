@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lockstep::sim {
 
@@ -23,6 +24,9 @@ struct NamedWorker {
     std::int64_t max_parallel_jobs = 0;
     double cpu_load = 0;
     double gpu_utilization = 0;
+    double memory_load = 0;
+    std::string region, type;
+    std::vector<std::string> capabilities;
     std::map<std::string, std::string, std::less<>> labels;
 };
 

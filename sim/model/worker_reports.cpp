@@ -25,6 +25,10 @@ void WorkerReports::on_heartbeat(const cap::Heartbeat& heartbeat, Since now, con
     facts.max_parallel_jobs = heartbeat.max_parallel_jobs();
     facts.cpu_load = heartbeat.cpu_load();
     facts.gpu_utilization = heartbeat.gpu_utilization();
+    facts.memory_load = heartbeat.memory_load();
+    facts.region = heartbeat.region();
+    facts.type = heartbeat.type();
+    facts.capabilities.assign(heartbeat.capabilities().begin(), heartbeat.capabilities().end());
     facts.labels.insert(heartbeat.labels().begin(), heartbeat.labels().end());
     add(std::move(report), times);
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "sim/model/job_keys.h"
 #include "sim/model/run_document.h"
 
 namespace lockstep::sim {
@@ -60,6 +61,8 @@ void WorkflowRuns::restored(const fakes::redis::Keyspace& now, EventNumber prese
         const auto* kept = now.find("wf:run:" + run.name);
         const auto* text = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);
         run.document = text == nullptr ? nullptr : parse_document(*text);
+        if (const auto* outbox = container_at<fakes::redis::Hash>(now, "lockstep:wf:outbox:" + run.name))
+            for (const auto& [what, packet] : *outbox) note_outbox(packet);
     }
 }
 

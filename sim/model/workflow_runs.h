@@ -2,11 +2,13 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "fakes/redis/keyspace.h"
@@ -50,6 +52,11 @@ public:
     void note_mark(std::string_view key, std::string_view mark);
     /// False for a key that holds no definition.
     bool note_definition(std::string_view key, std::string_view value);
+    /// What is to be sent for a run, a packet.
+    void note_outbox(std::string_view packet) { outboxes_.insert(std::hash<std::string_view>{}(packet)); }
+    [[nodiscard]] bool was_in_outbox(std::string_view packet) const {
+        return outboxes_.contains(std::hash<std::string_view>{}(packet));
+    }
     void lose_some(EventNumber present);
     void restored(const fakes::redis::Keyspace& now, EventNumber present);
     void cut_off(EventNumber present);
@@ -60,6 +67,7 @@ private:
     std::deque<WorkflowRun> runs_;
     std::map<std::string_view, WorkflowRun*> by_name_;
     Definitions of_workflows_, of_runs_;
+    std::unordered_set<std::size_t> outboxes_;  // digests of all that was in one
 };
 
 }  // namespace lockstep::sim

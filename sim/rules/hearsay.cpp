@@ -23,6 +23,8 @@ bool same(const NamedWorker& said, const NamedWorker& heard) {
            said.max_parallel_jobs == heard.max_parallel_jobs &&
            static_cast<float>(said.cpu_load) == static_cast<float>(heard.cpu_load) &&
            static_cast<float>(said.gpu_utilization) == static_cast<float>(heard.gpu_utilization) &&
+           static_cast<float>(said.memory_load) == static_cast<float>(heard.memory_load) &&
+           said.region == heard.region && said.type == heard.type && said.capabilities == heard.capabilities &&
            said.labels == heard.labels;
 }
 

@@ -88,6 +88,16 @@ using HearsayTold = Told<HearsayTest>;
 TEST_P(HearsayTold, AreJudged) { judge(); }
 INSTANTIATE_TEST_SUITE_P(Of, HearsayTold, ::testing::ValuesIn(kHearsay), title_of);
 
+TEST_F(HearsayTest, NothingThatAWorkerReportedIsLeftOut) {
+    cap::BusPacket packet;
+    packet.mutable_heartbeat()->set_worker_id("v");
+    packet.mutable_heartbeat()->set_pool("p");
+    packet.mutable_heartbeat()->set_region("eu");
+    deliver(packet, kReplica);
+    write(kReplica, "v", 0);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("not with what that worker reported last")));
+}
+
 TEST_F(HearsayTest, TheChoiceIsMadeAfterTheAnswerOfPolicy) {
     pass_on();
     grant_lock("cordum:scheduler:job:a", kOther, "a");

@@ -6,12 +6,18 @@
 // 3. The event list is the sequence of the states that were written, from its beginning or, after a loss of data, from what was left of it.
 // 4. A mirror exists as long as the hash, unless it expired first.
 // 5. A deadline that a scheduler granted is listed under the same time. A gateway writes the two one after the other, and may die between.
+// 6. A job that has ended waits nowhere and has no slot: neither lists nor its record say otherwise. One that a gateway ends is struck off
+//    where somebody comes across it.
+// 7. One command of a scheduler writes what belongs together: a state with its date, its count and its places in indexes, a dispatch with
+//    its number, an end with its dead letter, and so on (sim/spec/record_moves.h).
 // A job of which some of this was evicted is not judged.
 #include <algorithm>
 
 #include "fakes/redis/keyspace.h"
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
+#include "sim/spec/record_moves.h"
 #include "sim/spec/unlisting.h"
 
 namespace lockstep::sim::rules {
@@ -33,6 +39,15 @@ void known_job_stays_listed(const Unlisted& unlisted, const Model&, Verdict& ver
     verdict.exercised();
     verdict.require(job.state() != unlisted.index || job.is_torn, 0, "it is {} and known, and it is removed from {}",
                     to_string(job.state()), index_of(unlisted.index));
+}
+
+/// 7
+void is_written_whole(const JobWritten& written, const Model&, Verdict& verdict) {
+    const RecordChange& change = *written.change;
+    if (change.job->lost.any() || change.job->is_torn) return;
+    const std::string what = spec::left_out(change);
+    verdict.cite("engine/store/redis-schema.md 3.2");
+    verdict.require(what.empty(), 0, "a command writes part of its record, and leaves out {}", what);
 }
 
 void index_agrees(const Job& job, Verdict& verdict) {
@@ -75,9 +90,13 @@ void deadline_agrees(const Job& job, const Keyspace& keys, Verdict& verdict) {
     const std::string_view state = to_string(job.in_hash);
     verdict.require(!is_final(job.in_hash) || score == nullptr, 0, "it ended {} and its deadline is still listed",
                     state);
-    if (is_final(job.in_hash) || job.lost.any() || !job.listings.deadline_granted) return;
+    if (score != nullptr && is_final(job.in_hash)) return;
+    if (job.lost.any() || !job.listings.deadline_granted) return;
     const auto deadline = hash_field(keys, fmt::format("{}{}", kJobHashPrefix, job.name), "deadline_unix");
     if (!deadline) return;
+    verdict.require(!is_final(job.in_hash) || job.stays.by_user, 0, "it ended {}, and its record still has a deadline",
+                    state);
+    if (is_final(job.in_hash)) return;
     verdict.require(score != nullptr, 0, "it is {}, is due by {}, and {} does not list it", state, *deadline,
                     kDeadlines);
     verdict.require(score == nullptr || fmt::format("{:.0f}", *score) == *deadline, 0,
@@ -98,6 +117,42 @@ void tenant_agrees(const Job& job, const Keyspace& keys, Verdict& verdict) {
                     tenant);
 }
 
+/// 6
+void keeps_no_place(const Job& job, const Keyspace& keys, Verdict& verdict) {
+    if (!is_final(job.in_hash) || job.stays.by_user || job.lost.any()) return;
+    const std::string key = fmt::format("{}{}", kJobHashPrefix, job.name);
+    for (const std::string_view field :
+         {"ls_waits_since", "ls_waits_limit", "ls_waits_token", "ls_queue", "ls_handed", "ls_result_first"}) {
+        const auto kept = hash_field(keys, key, field);
+        verdict.require(!kept || kept->empty(), 0, "it ended {}, and its record still has {} = {}",
+                        to_string(job.in_hash), field, kept.value_or(""));
+    }
+}
+
+/// Whether jobs stand there as long as they go on.
+bool lists_open_jobs(std::string_view key) {
+    if (key.starts_with("job:")) return lists_jobs(key) && state_of_index(key) == State::absent;
+    return key.starts_with("lockstep:") &&
+           (lists_jobs(key) || is_place_for_capacity(key) || key.starts_with(kWorkerSlots) ||
+            key.starts_with(kCapacityWaitingOf) || key.starts_with(kCapacityQueue));
+}
+
+/// 6
+void ended_are_listed_nowhere(const AllAtRest& rest, const Model& model, Verdict& verdict) {
+    for (const std::string_view key : rest.redis->keys()) {
+        if (!lists_open_jobs(key)) continue;
+        for (const std::string_view name : jobs_listed(rest.redis->find(key)->value)) {
+            const Job* job = model.find(name);
+            verdict.about(job);
+            verdict.require(job != nullptr, 0, "{} lists {}, and there is no such job", key, name);
+            // Of the indexes of jobs see above.
+            if (job == nullptr || job->stays.by_user || job->lost.any() || key.starts_with("job:")) continue;
+            verdict.require(!is_final(job->in_hash), 0, "it ended {}, and {} still lists it", to_string(job->in_hash),
+                            key);
+        }
+    }
+}
+
 void records_agree(const AtRest& rest, const Model&, Verdict& verdict) {
     const Job& job = *rest.job;
     if (job.is_torn) return;
@@ -107,6 +162,7 @@ void records_agree(const AtRest& rest, const Model&, Verdict& verdict) {
         mirror_agrees(job, verdict);
         history_agrees(job, *rest.redis, verdict);
         deadline_agrees(job, *rest.redis, verdict);
+        keeps_no_place(job, *rest.redis, verdict);
         return tenant_agrees(job, *rest.redis, verdict);
     }
     if (job.listings.has_expired) return;
@@ -142,7 +198,9 @@ void forgotten_are_removed(const AllAtRest& rest, const Model& model, Verdict& v
 
 void indexes_agree(Rules& rules, const engine::Tunables& tunables) {
     rules.add(known_job_stays_listed);
+    rules.add(is_written_whole);
     rules.add(records_agree);
+    rules.add(ended_are_listed_nowhere);
     rules.add<NodeChanged>([&tunables](const AllAtRest& rest, const Model& model, Verdict& verdict) {
         forgotten_are_removed(rest, model, verdict, tunables);
     });

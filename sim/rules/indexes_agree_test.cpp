@@ -104,6 +104,51 @@ TEST_F(IndexesAgreeTest, ADeadlineThatNoLossHasTouchedIsStillJudged) {
     EXPECT_THAT(at_rest(), IsEmpty());
 }
 
+TEST_F(IndexesAgreeTest, AJobThatHasEndedWaitsNowhere) {
+    go("SUCCEEDED");
+    EXPECT_THAT(at_rest(), IsEmpty());
+    keys.zset_set(at<SortedSet>("lockstep:tenant:waiting:t"), "J", 1);
+    keys.zset_set(at<SortedSet>("lockstep:capacity:waiting"), "K", 1);
+    set_field("J", "ls_queue", "q");
+    keys.list_insert(at<List>("lockstep:capacity:slots:w"), 0, "J");
+    EXPECT_THAT(at_rest(), ElementsAre("J: it ended SUCCEEDED, and its record still has ls_queue = q",
+                                       HasSubstr("lockstep:capacity:slots:w still lists it"),
+                                       HasSubstr("lockstep:tenant:waiting:t still lists it")));
+}
+
+TEST_F(IndexesAgreeTest, OneCommandWritesWhatBelongsTogether) {
+    using Written = std::vector<std::pair<const char*, const char*>>;
+    const auto write = [this](const char* state, const Written& fields) {
+        found.clear();
+        command(kReplica, [&] {
+            for (const auto& [field, value] : fields) set_field("J", field, value);
+            for (const char* field : {"updated_at", "attempts"}) set_field("J", field, "1");
+            set_field("J", "state", state);
+            for (const std::string_view index : {index_of(state_of(state)), std::string_view("job:recent")})
+                keys.zset_set(at<SortedSet>(index), "J", 1);
+        });
+        return found;
+    };
+    const auto left_out = [](const char* what) { return ElementsAre(AllOf(HasSubstr("leaves out"), HasSubstr(what))); };
+    EXPECT_THAT(write("PENDING", {}), IsEmpty());
+    Written dispatch{{"ls_dispatch", "1"}, {"ls_dispatches", "1"}, {"ls_stream_floor", "0"}};
+    EXPECT_THAT(write("DISPATCHED", dispatch), IsEmpty());
+    dispatch.pop_back();
+    EXPECT_THAT(write("DISPATCHED", dispatch), left_out("ls_stream_floor"));
+    EXPECT_THAT(write("RUNNING", {}), left_out("ls_published"));
+    EXPECT_THAT(write("SUCCEEDED", {}), left_out("worker_id"));
+    EXPECT_THAT(write("DENIED", {}), left_out("a dead letter"));
+    EXPECT_THAT(write("FAILED", {}), left_out("ls_retryable"));
+    EXPECT_THAT(write("FAILED", {{"ls_retryable", "1"}}), IsEmpty());
+    EXPECT_THAT(write("PENDING", {{"safety_decision", "ALLOW"}}), left_out("the decision"));
+    EXPECT_THAT(write("PENDING", {{"result_ptr", "p"}}), left_out("the result pointer"));
+    EXPECT_THAT(write("PENDING", {{"worker_id", "w"}}), left_out("worker:jobs:w"));
+    EXPECT_THAT(write("PENDING", {{"ls_waits_limit", "2"}}), left_out("ls_waits_since"));
+    found.clear();
+    command(kReplica, [this] { set_field("J", "state", "PENDING"); });
+    EXPECT_THAT(found, left_out("updated_at"));
+}
+
 struct ForgottenMembersTest : IndexesAgreeTest {
     void unlist() {
         command(kReplica, [this] { keys.zset_remove(*keys.find("job:index:succeeded"), "J"); });

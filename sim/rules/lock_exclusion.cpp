@@ -1,9 +1,10 @@
 // Two holders never both commit under one lock: a job changes its state only by a command that names the token which its lock has
 // at that instant. So two handlers of one replica are two holders. What a gateway writes is not judged. And nobody gives back, or
-// renews, a lock that another one holds.
+// renews, a lock that another one holds. What is taken with a lock is marked as in flight by its holder.
 //
 // Nor does a replica publish a job whose lock was last granted to it longer ago than a lock lives: no fence stands before
 // the bus, but every replica can tell the time. One whose lock was taken away earlier cannot know.
+#include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/worker_life.h"
@@ -40,6 +41,24 @@ void touches_its_own(const LockTouched& lock, const Model&, Verdict& verdict) {
                     lock.key, same_replica ? "handler of the same replica" : "one");
 }
 
+/// The mark that says which handling has a job or run in flight is that of the lock's holder.
+void leaves_its_mark(const LockGranted& lock, const Model& model, Verdict& verdict) {
+    if (lock.is_renewed || !is_scheduler(lock.node)) return;
+    verdict.cite("engine/store/redis-schema.md 5");
+    const Job* job = is_job_lock(lock.key) ? lock.job : nullptr;
+    const WorkflowRun* run =
+        is_run_lock(lock.key) ? model.runs().find(lock.key.substr(kRunLockPrefix.size())) : nullptr;
+    const bool is_job_open = job != nullptr && job->lock.token == lock.token && job->in_hash != State::absent &&
+                             !is_final(job->in_hash) && !job->lost.any();
+    verdict.require(!is_job_open || job->handling.token == lock.token, 0,
+                    "its lock is taken, and it is marked as in flight with '{}'",
+                    is_job_open ? job->handling.token : std::string{});
+    const bool is_run_open = run != nullptr && run->document != nullptr && run->lost == 0;
+    verdict.require(!is_run_open || run->handling.token == lock.token, 0,
+                    "the lock of run {} is taken, and it is marked as in flight with '{}'",
+                    is_run_open ? run->name : "", is_run_open ? run->handling.token : std::string{});
+}
+
 /// It could do harm.
 void goes_on(const LockOutlived&, const Model&, Verdict& verdict) { verdict.exercised(); }
 
@@ -48,6 +67,7 @@ void goes_on(const LockOutlived&, const Model&, Verdict& verdict) { verdict.exer
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables) {
     rules.add(changes_under_the_lock);
     rules.add(touches_its_own);
+    rules.add(leaves_its_mark);
     rules.add(goes_on);
     rules.add([&tunables](const Sent& sent, const Model&, Verdict& verdict) {
         const engine::Duration age = sent.at - sent.lock_granted.at;

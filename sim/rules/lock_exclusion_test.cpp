@@ -95,5 +95,18 @@ TEST_F(LockExclusionTest, NoStateIsWrittenWithoutTheLock) {
     }
 }
 
+TEST_F(LockExclusionTest, WhoeverTakesALockMarksTheJobWithIt) {
+    state_by(kHolder, "", "CANCELLED");
+    found.clear();
+    state(kHolder, "PENDING");
+    found.clear();
+    for (const char* mark : {"token 0 0 beside", "another 0 0 beside"})
+        by_command(kHolder, {"EVALSHA"}, [&] {
+            take(kHolder);
+            set_field("J", "ls_in_hand", mark, kHolder);
+        });
+    EXPECT_THAT(found, ElementsAre(HasSubstr("its lock is taken, and it is marked as in flight with 'another'")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

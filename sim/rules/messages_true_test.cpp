@@ -56,8 +56,15 @@ TEST_F(MessagesTrue, AnotherTraceIsNoticed) {
 TEST_F(MessagesTrue, ADispatchGoesUnderTheTraceOfItsJob) {
     packet.mutable_job_request()->set_job_id("a");
     packet.set_trace_id("t");
+    set_field("a", "ls_dispatches", "1");
+    set_field("a", "ls_worker", "w");
     publish("worker.w.jobs", "jobreq:a:1");
     EXPECT_THAT(found, IsEmpty());
+    publish("worker.w.jobs", "jobreq:a:2");
+    publish("worker.v.jobs", "jobreq:a:1");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("has the message id jobreq:a:2, which is jobreq:a:1"),
+                                   HasSubstr("is published for worker v, and its record says 'w'")));
+    found.clear();
     packet.set_trace_id("a");
     publish("worker.w.jobs", "jobreq:a:1");
     EXPECT_THAT(found, ElementsAre(HasSubstr("has the trace a, which is t")));
@@ -77,6 +84,23 @@ TEST_F(MessagesTrue, AnotherTimeIsNoticedUnlessClocksWereSet) {
     EXPECT_THAT(found, SizeIs(1));
 }
 
+TEST_F(MessagesTrue, WhatIsSentForARunHasStoodInAnOutbox) {
+    packet.set_sender_id("workflow-engine");
+    packet.mutable_alert()->set_message("one");
+    const std::string asked_for = packet.SerializeAsString();
+    by_command(kReplica, {"EVALSHA"}, [&] { keys.hash_set(at<Hash>("lockstep:wf:outbox:r"), "a:1", asked_for); });
+    const auto send = [this] {
+        const std::string bytes = packet.SerializeAsString();
+        observe(EventKind::core_publish, "",
+                {.subject = wire::kSubjectWorkflowEvent, .payload = bytes, .packet = &packet}, When::before);
+    };
+    send();
+    EXPECT_THAT(found, IsEmpty());
+    packet.mutable_alert()->set_message("another");
+    send();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("on sys.workflow.event what no outbox of runs has had")));
+}
+
 TEST_F(MessagesTrue, WhatNoDocumentKnowsIsNoticed) {
     publish("sys.job.rumour", "");
     EXPECT_THAT(found, ElementsAre(HasSubstr("no document knows on sys.job.rumour")));
@@ -87,6 +111,7 @@ TEST_F(MessagesTrue, CancellationsAndAuditsAreAddressedAsDocumented) {
         by_command(kReplica, {"GET"}, [] {});
         observe(EventKind::core_publish, "a", {.subject = subject, .packet = &packet}, When::before);
     };
+    packet.mutable_job_cancel()->set_reason("its tenant said so");
     packet.mutable_job_cancel()->set_job_id("a");
     tell(wire::kSubjectCancel);
     packet.mutable_job_progress()->set_job_id("a");

@@ -10,6 +10,7 @@
 // 3. A replica that was asked to stop, and has, leaves neither behind: it has answered every delivery, with a nak where it was not done, and
 //    has released the locks that it knew to be its own (engine/delivery-semantics.md, "How a job can still run twice, or end unsent").
 //    What excuses it: that it was frozen, cut off or killed after all, and for locks, that Redis did not reply to it meanwhile.
+// 4. What ticks see to is done: nothing is left to be told, to be scanned or to be undone once all was undisturbed for two ticks.
 #include <algorithm>
 
 #include "sim/model/job_keys.h"
@@ -87,6 +88,18 @@ void is_not_held(const AllAtRest& end, const LockGrant& lock, const Model& model
         lock.changed, "{} was taken {} ms ago, and is still held", lock.key, to_millis(held));
 }
 
+/// What is still to be told, scanned or undone: ticks see to it as long as it stands there.
+void nothing_is_owed(const AllAtRest& end, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
+    const auto undisturbed = model.weather().lasts_for(model.now());
+    if (!undisturbed || *undisturbed <= 2 * tunables.reconciler_interval) return;
+    verdict.about(nullptr);
+    verdict.cite("engine/store/redis-schema.md 3.10");
+    for (const std::string_view key :
+         {"lockstep:dead_letter:outbox", "lockstep:output:scan_pending", "lockstep:saga:owed", "lockstep:wf:outbox"})
+        verdict.require(end.redis->find(key) == nullptr, 0, "all has been quiet for {} ms, and something stands in {}",
+                        engine::to_millis(*undisturbed), key);
+}
+
 void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
     for (const std::string_view key : end.redis->keys()) {
         if (key.starts_with("job:")) continue;  // most keys, and no lock or mark
@@ -106,6 +119,7 @@ void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict,
     verdict.about(nullptr);
     verdict.require(end.handlers_in_flight == 0, 0, "all is quiet, and {} handlers are still at work",
                     end.handlers_in_flight);
+    nothing_is_owed(end, model, verdict, tunables);
 }
 
 }  // namespace

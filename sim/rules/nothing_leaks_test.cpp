@@ -98,6 +98,17 @@ TEST_F(NothingLeaks, NoHandlerIsLeftAtRest) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("1 handlers are still at work")));
 }
 
+TEST_F(NothingLeaks, NothingIsOwedOnceAllWasQuiet) {
+    observe(EventKind::redis, "", {.key = "cordum:reconciler:default"}, When::answered);
+    keys.zset_set(at<SortedSet>("lockstep:dead_letter:outbox"), "a", 1);
+    now += 2 * tunables.reconciler_interval - 10s;
+    rest();
+    EXPECT_THAT(found, IsEmpty());
+    now += 1s;
+    rest();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("something stands in lockstep:dead_letter:outbox")));
+}
+
 TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLifeItIsAskedForOnceMore) {
     const std::int64_t life = engine::to_millis(tunables.job_lock_ttl);
     for (const std::string& number : {std::to_string(life), std::string("17")}) {

@@ -13,11 +13,14 @@ struct OutputsAuditedTest : RuleTest {
     void tell_packet(EventKind kind, std::string_view subject, When when, const cap::BusPacket& packet) {
         observe(kind, "J", {.subject = subject, .packet = &packet}, when);
     }
-    void audit(cap::JobStatus status, const std::string& step = "output_policy") {
+    void audit(cap::JobStatus status, const std::string& step = "output_policy", int percent = 100,
+               const std::string& message = "because (topic=job.x)") {
         cap::JobProgress progress;
         progress.set_job_id("J");
         progress.set_step_id(step);
         progress.set_status(status);
+        progress.set_percent(percent);
+        progress.set_message(message);
         tell_packet(EventKind::core_publish, "sys.audit.output_policy", When::before,
                     engine::wire::make_packet(std::move(progress), "t", "s", {}));
     }
@@ -36,6 +39,16 @@ struct OutputsAuditedTest : RuleTest {
         return found.size();
     }
 };
+
+TEST_F(OutputsAuditedTest, AnEventIsOfAllOfTheOutputAndNamesTheTopic) {
+    record("REDACT");
+    set_field("J", "topic", "job.x");
+    audit(cap::JOB_STATUS_SUCCEEDED);
+    EXPECT_THAT(found, IsEmpty());
+    audit(cap::JOB_STATUS_SUCCEEDED, "output_policy", 50);
+    audit(cap::JOB_STATUS_SUCCEEDED, "output_policy", 100, "because");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("50 % done"), HasSubstr("its topic is job.x")));
+}
 
 TEST_F(OutputsAuditedTest, AnEventSaysWhatTheRecordSays) {
     record("QUARANTINE");

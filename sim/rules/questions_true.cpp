@@ -8,9 +8,11 @@
 //    counts, which is none from before its last look at the document for sure. After a change nothing is judged.
 //    An answer that a replica keeps while the job waits is good for the settings that policy was shown: where they have changed, it is asked
 //    again ("Jobs of a tenant with a limit", 2).
-// 3. Output policy is told the size of the whole output, however much of it it is shown.
+// 3. Output policy is told the size of the whole output, however much of it it is shown, and the hash of what it is shown.
 //
-// A rollback asks about a job that it is going to submit: of such a question nothing is stored yet.
+// 4. A worker is shown the settings that policy was shown in the same handling.
+//
+// A rollback asks about a job that it is going to submit: it submits what it has asked about.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -21,6 +23,8 @@
 #include "engine/wire/json.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
+#include "engine/wire/policy_marks.h"
+#include "engine/wire/sha256.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/layered_settings.h"
@@ -56,6 +60,19 @@ void output_is_asked_about(const OutputAsked& asked, const Model&, Verdict& verd
     const std::int64_t size = question.output_size_bytes();
     verdict.require(size == asked.sizes->now || size == asked.sizes->before, 0,
                     "output policy is told of an output of {} bytes, and it has {}", size, asked.sizes->now);
+    verdict.require(question.content_hash() == "sha256:" + engine::wire::sha256_hex(question.output_content()), 0,
+                    "output policy is told of the hash {}, and its content has another one", question.content_hash());
+}
+
+void undoing_was_asked_about(const CompensationSent& sent, const Model&, Verdict& verdict) {
+    if (sent.question == nullptr) return;
+    verdict.exercised();
+    const cap::PolicyCheckRequest said = spec::said_by_request(*sent.question);
+    const cap::PolicyCheckRequest due = spec::input_question_about(*sent.request);
+    const bool is_same = engine::wire::serialise(said) == engine::wire::serialise(due);
+    verdict.cite("engine/wire/wire.md 10");
+    verdict.require(is_same, 0, "policy was asked about {}, and {} is submitted",
+                    is_same ? "" : engine::wire::to_json(said), is_same ? "" : engine::wire::to_json(due));
 }
 
 /// By which settings policy is asked.
@@ -74,6 +91,7 @@ private:
         EventNumber acquired = 0;
         std::string settings;
     };
+    static void is_shown_the_same(const Sent& sent, const Told& told, Verdict& verdict);
     void judge(const Observed& fact, const Told& told, EventNumber acquired, const Model& model, Verdict& verdict);
     [[nodiscard]] spec::Layers contents_for(fakes::NodeId replica, const std::string& key, const Model& model) const;
     [[nodiscard]] bool fits(const std::vector<spec::Layers>& choices, spec::Layers& layers, const std::string& told);
@@ -88,9 +106,9 @@ private:
 void SettingsShown::on_asked(const PolicyAsked& asked, const Model& model, Verdict& verdict) {
     const StoredRequest& stored = asked.job->request;
     if (!is_scheduler(asked.node) || stored.versions.empty()) return;
-    if (asked.question->labels().contains("saga_compensation")) return;
     verdict.exercised();
     says_what_is_stored(*asked.question, spec::input_question_about, stored, "policy", verdict);
+    if (asked.question->labels().contains("saga_compensation")) return;
     // A replica may store the request by the command that acquires the job.
     const bool is_stored_with_it = stored.last_stored == asked.acquired + 1 && stored.stored_by == asked.node;
     const bool is_unchanged = model.config_documents().changed() < asked.acquired &&
@@ -105,12 +123,25 @@ void SettingsShown::on_sent(const Sent& sent, const Model& model, Verdict& verdi
     const StoredRequest& stored = sent.job->request;
     const auto known = told_.find({sent.node, sent.job->number});
     const EventNumber acquired = sent.job->lock.taken_by(sent.node).event;
-    if (!sent.is_commits || known == told_.end() || known->second.acquired >= acquired) return;
+    if (!sent.is_commits || known == told_.end()) return;
+    if (known->second.acquired == acquired) is_shown_the_same(sent, known->second, verdict);
+    if (known->second.acquired >= acquired) return;
     const bool goes_by_another_word = sent.says_approved || sent.says_bypassed || sent.word.heard > acquired;
     const bool is_unchanged = model.config_documents().changed() < acquired && stored.last_stored < acquired;
     if (goes_by_another_word || !is_unchanged || stored.is_invalid || stored.versions.empty()) return;
     verdict.exercised();
     judge(sent, known->second, acquired, model, verdict);
+}
+
+/// Settings are attached once for each handling.
+void SettingsShown::is_shown_the_same(const Sent& sent, const Told& told, Verdict& verdict) {
+    if (sent.request == nullptr) return;
+    const auto& env = sent.request->env();
+    const auto shown = env.find(engine::wire::kEnvEffectiveConfig);
+    verdict.cite("engine/wire/wire.md 8, step 7");
+    verdict.require((shown == env.end() ? std::string_view{} : shown->second) == told.settings, told.acquired,
+                    "its worker is shown the settings {}, and policy was shown {}",
+                    shown == env.end() ? std::string_view{} : shown->second, told.settings);
 }
 
 void SettingsShown::judge(const Observed& fact, const Told& shown, EventNumber acquired, const Model& model,
@@ -188,6 +219,7 @@ void questions_true(Rules& rules, const engine::Tunables& /*tunables*/) {
     });
     rules.add([settings](const ReplicaStarted& started, const Model&, Verdict&) { settings->on_started(started); });
     rules.add(output_is_asked_about);
+    rules.add<PolicyAsked>(undoing_was_asked_about);
 }
 
 }  // namespace lockstep::sim::rules

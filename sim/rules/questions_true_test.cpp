@@ -1,4 +1,5 @@
 #include "engine/wire/json.h"
+#include "engine/wire/sha256.h"
 #include "sim/rules/rule_fixture.h"
 
 namespace lockstep::sim {
@@ -104,6 +105,55 @@ TEST_F(QuestionsTrueTest, WhatIsAskedIsWhatIsStored) {
     EXPECT_EQ(times_exercised(), 2U);
 }
 
+TEST_F(QuestionsTrueTest, ItIsAboutTheJobOfTheRequest) {
+    store(request());
+    auto asked = question();
+    asked.set_job_id("K");
+    ask(asked);
+    auto about_output = output_question();
+    about_output.set_job_id("K");
+    ask(about_output);
+    EXPECT_EQ(found.size(), 2U);
+}
+
+TEST_F(QuestionsTrueTest, AWorkerIsShownTheSettingsThatPolicyWasShown) {
+    store(request());
+    set("cfg:org:acme", R"({"data":{"a":1}})");
+    take_up();
+    auto asked = question();
+    asked.set_effective_config(R"({"a":1})");
+    ask(asked);
+    for (const char* shown : {R"({"a":1})", R"({"a":2})"}) {
+        set_field("J", "ls_worker", "w");
+        observe(EventKind::redis, "J", {.command = "EVALSHA"}, When::answered);
+        cap::BusPacket packet;
+        *packet.mutable_job_request() = request();
+        (*packet.mutable_job_request()->mutable_env())["CORDUM_EFFECTIVE_CONFIG"] = shown;
+        observe(EventKind::publish, "J", {.subject = "worker.w.jobs", .packet = &packet}, When::before);
+        EXPECT_EQ(found.size(), shown == std::string_view(R"({"a":1})") ? 0U : 1U);
+    }
+    EXPECT_THAT(found.back(), HasSubstr(R"(its worker is shown the settings {"a":2}, and policy was shown {"a":1})"));
+}
+
+TEST_F(QuestionsTrueTest, ARollbackSubmitsWhatItHasAskedAbout) {
+    cap::PolicyCheckRequest asked = question();
+    asked.set_job_id("comp-1");
+    observe(EventKind::kernel_check, "comp-1", {.payload = asked.SerializeAsString()}, When::before);
+    cap::BusPacket packet;
+    packet.set_sender_id(std::string(kSagaSender));
+    cap::JobRequest& undo = *packet.mutable_job_request() = request();
+    undo.set_job_id("comp-1");
+    const auto submit = [&] {
+        observe(EventKind::publish, "comp-1", {.subject = engine::wire::kSubjectSubmit, .packet = &packet},
+                When::before);
+    };
+    submit();
+    EXPECT_TRUE(found.empty());
+    undo.set_memory_id("m");
+    submit();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("policy was asked about")));
+}
+
 TEST_F(QuestionsTrueTest, ATenantOfTheEnvironmentCounts) {
     store(request());
     auto asked = question();
@@ -203,21 +253,26 @@ TEST_F(QuestionsTrueTest, AnOutputHasItsWholeSize) {
     asked.set_result_ptr("redis://res:J");
     asked.set_output_content("01234");
     asked.set_output_size_bytes(10);
+    asked.set_content_hash("sha256:" + engine::wire::sha256_hex("01234"));
     ask(asked);
     EXPECT_TRUE(found.empty());
     asked.set_output_size_bytes(5);
     ask(asked);
     EXPECT_EQ(found.size(), 1U);
+    asked.set_output_size_bytes(10);
+    asked.set_content_hash("sha256:" + engine::wire::sha256_hex("0123456789"));
+    ask(asked);
+    EXPECT_EQ(found.size(), 2U);
 }
 
 TEST_F(QuestionsTrueTest, OfARollbackNothingIsStoredYet) {
     auto asked = question();
-    ask(asked);
-    store(request());
     (*asked.mutable_labels())["saga_compensation"] = "true";
-    asked.set_topic("job.undo");
     ask(asked);
     EXPECT_TRUE(found.empty());
+    store(request());
+    ask(asked);
+    EXPECT_EQ(found.size(), 1U) << "from then on what is stored counts";
 }
 
 TEST_F(QuestionsTrueTest, AHandlerWhoseLockRanOutLongAgoAsksNoMore) {

@@ -24,6 +24,12 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kKeyPointer = "redis://";
 
+bool same_constraints(const Json& listed, std::string_view recorded) {
+    const auto found = listed.find("constraints");
+    if (recorded.empty()) return found == listed.end() || found->is_null();
+    return found != listed.end() && *found == Json::parse(recorded, nullptr, false);
+}
+
 /// 1
 void list_agrees(const JobWritten& written, Verdict& verdict) {
     const RecordChange& change = *written.change;
@@ -34,12 +40,14 @@ void list_agrees(const JobWritten& written, Verdict& verdict) {
                       member_text(listed, "rule_id") == change.field("safety_rule_id") &&
                       member_text(listed, "policy_snapshot") == change.field("safety_snapshot") &&
                       member_text(listed, "approval_ref") == change.field("safety_approval_ref") &&
+                      member_text(listed, "job_hash") == change.field("safety_job_hash") &&
+                      same_constraints(listed, change.field("safety_constraints")) &&
                       listed.value("approval_required", false) == (change.field("safety_approval_required") == "true");
     verdict.require(same || was_replaced(*change.decision), 0,
                     "its list of decisions gets {}, and its record says {} ({})", *change.decision,
                     change.field("safety_decision"), change.field("safety_reason"));
-    if (listed.is_object() && listed.contains("checked_at"))
-        require_now("a decision about it", ms_of(listed["checked_at"].dump()), written.redis_ms, verdict);
+    if (listed.is_object())
+        require_now("a decision about it", ms_of(listed.value("checked_at", Json{}).dump()), written.redis_ms, verdict);
 }
 
 bool decides_by_itself(const RecordChange& change) {

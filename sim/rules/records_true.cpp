@@ -16,6 +16,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/request_facts.h"
 #include "sim/rules/record_rules.h"
@@ -42,7 +43,9 @@ void times_are_true(const JobWritten& written, Verdict& verdict) {
         if (const std::string_view at = change.field(field); !at.empty())
             require_now(field, ms_of(at), written.redis_ms, verdict);
     for (const auto& [index, score] : change.scores) {
-        const std::string_view recorded = change.field(index == kDeadlines ? "deadline_unix" : "updated_at");
+        const std::string_view recorded = change.field(index == kDeadlines ? "deadline_unix"
+                                                       : is_line(index)    ? "ls_waits_since"
+                                                                           : "updated_at");
         verdict.require(recorded.empty() || score / 1000 == ms_of(recorded), 0,
                         "{} lists it under {:.0f}, and its record says {}", index, score, recorded);
     }
@@ -116,6 +119,12 @@ std::string left_out(const Json& before, const Json& after, const std::string& a
     return {};
 }
 
+bool is_a_first_document(const Json& settings) {
+    const Json meta = settings.value("meta", Json::object());
+    return settings.value("scope", Json{}) == "system" && settings.value("scope_id", Json{}) == "default" &&
+           meta.is_object() && meta.value("source", Json{}) == "auto-bootstrap";
+}
+
 /// 6
 void settings_are_added_to(const SettingsWritten& written, const Model&, Verdict& verdict) {
     verdict.exercised();
@@ -131,6 +140,8 @@ void settings_are_added_to(const SettingsWritten& written, const Model&, Verdict
         const auto found = document.find("revision");
         return found != document.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
     };
+    verdict.require(!written.before.empty() || is_a_first_document(is), 0, "it writes the first settings as {}",
+                    written.after);
     verdict.require(revision(is) == revision(was) + 1, 0, "it writes revision {} of the settings over revision {}",
                     revision(is), revision(was));
 }

@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(Of, SlotsUsedTold, ::testing::ValuesIn(kSlotsUsed), tit
 
 TEST_F(SlotUsedTest, AJobThatWaitsForAWorkerStandsAtItsPlaceEverywhere) {
     submit("a");
-    for (const char* key : {"lockstep:capacity:waiting", "lockstep:capacity:waiting:of:acme", kRoom}) {
+    for (const char* key : {"lockstep:capacity:waiting", "lockstep:capacity:of:acme", kRoom}) {
         found.clear();
         const auto place = [&](double since) {
             command(kReplica, [&] { set_field("a", "ls_waits_since", "5"); }, [&] { add(key, "a", since); });

@@ -70,11 +70,14 @@ TEST_F(SnapshotWholeTest, EachIsWhole) {
     EXPECT_THAT(flaw(R"({"captured_at":"now","workers":[]})"), HasSubstr("its time cannot be read"));
     const auto with_pool = [&](int jobs) {
         const char* worker = R"({{"worker_id":"{}","pool":"p","active_jobs":2,"max_parallel_jobs":4}})";
-        return time + fmt::format(R"("pools":{{"p":{{"workers":2,"active_jobs":{}}}}},"workers":[{},{}]}})", jobs,
-                                  fmt::format(fmt::runtime(worker), "v"), fmt::format(fmt::runtime(worker), "w"));
+        return time +
+               fmt::format(R"("pools":{{"p":{{"workers":2,"active_jobs":{},"capacity":8}}}},"workers":[{},{}]}})", jobs,
+                           fmt::format(fmt::runtime(worker), "v"), fmt::format(fmt::runtime(worker), "w"));
     };
     EXPECT_THAT(flaw(with_pool(4)), IsEmpty());
-    EXPECT_THAT(flaw(with_pool(2)), HasSubstr("its pools say something else than its workers"));
+    EXPECT_THAT(flaw(time + R"("topics":{"t":{"pool":"p","workers":1,"capacity":0,"available":true}},"workers":[]})"),
+                HasSubstr("its pools and topics say something else"));
+    EXPECT_THAT(flaw(with_pool(2)), HasSubstr("its pools and topics say something else than its workers"));
 }
 
 TEST_F(SnapshotWholeTest, AReplicaThatReachesRedisOwesAFreshOne) {

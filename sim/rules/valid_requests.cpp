@@ -4,7 +4,8 @@
 //    sent to a worker. Requests that others have stored bypass these rules, as documented, but for the tenant's (tenant_walls).
 // 2. A valid submission is acknowledged only after a replica has read or written something of its job since its first delivery.
 // 3. A job ends with the dead letter `invalid_request` only when its stored request breaks a rule.
-// 4. What a worker is sent is a request that has been stored under the id of the job, but for what policy and approvals mark in it.
+// 4. What is sent to be run is a request that has been stored under the id of the job, with its compensation, but for what policy and
+//    approvals mark in it.
 //    Another one than the first is stored only where Redis has lost one, or another writer has replaced it. While what is stored cannot
 //    be read, what was delivered counts.
 // 5. What counts is what a replica was delivered: what was garbled on its way is taken for what it says.
@@ -76,7 +77,7 @@ void is_called_invalid(const JobWritten& written, const Model& model, Verdict& v
                     "its dead letter calls it invalid, and its stored request keeps every rule");
 }
 
-void is_sent_as_stored(const Sent& sent, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
+void may_be_sent(const Sent& sent, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
     if (!is_scheduler(sent.node)) return;
     const Job& job = *sent.job;
     verdict.require(!is_to_be_dropped(job), job.submission.flawed,
@@ -86,9 +87,13 @@ void is_sent_as_stored(const Sent& sent, const Model& model, Verdict& verdict, c
     verdict.cite("engine/delivery-semantics.md#whose-word-counts");
     verdict.require(!points_beyond(job, model, tunables, true), job.request.first_stored,
                     "its worker is sent it, and its input would be {}", model.input_of(job));
+}
+
+void is_run_as_stored(const Published& sent, const Model&, Verdict& verdict) {
+    if (!sent.is_to_be_run) return;
     verdict.cite("engine/wire/wire.md 8, step 4");
-    verdict.exercised(sent.has_request && job.request.contents.size() > 1);
-    verdict.require(sent.is_as_stored, 0, "what its worker is sent has never been stored under its id");
+    verdict.exercised(sent.job->request.contents.size() > 1);
+    verdict.require(sent.is_as_stored, 0, "what is sent to be run has never been stored under its id");
 }
 
 }  // namespace
@@ -101,8 +106,9 @@ void valid_requests(Rules& rules, const engine::Tunables& tunables) {
         is_called_invalid(written, model, verdict, tunables);
     });
     rules.add([&tunables](const Sent& sent, const Model& model, Verdict& verdict) {
-        is_sent_as_stored(sent, model, verdict, tunables);
+        may_be_sent(sent, model, verdict, tunables);
     });
+    rules.add(is_run_as_stored);
 }
 
 }  // namespace lockstep::sim::rules

@@ -53,13 +53,14 @@ struct ValidRequests : RuleTest {
         set_text("dlq:entry:" + job,
                  R"({"job_id":")" + job + R"(","reason_code":"invalid_request","created_at":"1970-01-01T00:01:00Z"})");
     }
-    void send(const std::string& job, const cap::BusPacket* packet = nullptr) {
-        observe(EventKind::publish, job, {.subject = "worker.w.jobs", .packet = packet}, When::before);
+    void send(const std::string& job, const cap::BusPacket* packet = nullptr,
+              std::string_view subject = "worker.w.jobs") {
+        observe(EventKind::publish, job, {.subject = subject, .packet = packet}, When::before);
     }
-    void send(const cap::JobRequest& request) {
+    void send(const cap::JobRequest& request, std::string_view subject = "worker.w.jobs") {
         cap::BusPacket packet;
         *packet.mutable_job_request() = request;
-        send(request.job_id(), &packet);
+        send(request.job_id(), &packet, subject);
     }
 
     std::map<std::uint64_t, std::string> jobs;  // of what was delivered last under each number
@@ -91,7 +92,13 @@ TEST_F(ValidRequests, WhatIsSentIsWhatIsStored) {
     cap::JobRequest other = request_of("a");
     (*other.mutable_env())["COLOUR"] = "red";
     send(other);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: what its worker is sent has never been stored")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("a: what is sent to be run has never been stored")));
+    send(other, "job.t");
+    EXPECT_THAT(found, SizeIs(2)) << "nor has what is sent on its topic";
+    cap::JobRequest undone = request_of("a");
+    undone.mutable_compensation()->set_topic("job.undo");
+    send(undone);
+    EXPECT_THAT(found, SizeIs(3)) << "nor has its compensation";
 }
 
 TEST_F(ValidRequests, WhileTheStoredOneCannotBeReadWhatIsDeliveredIsSent) {
@@ -103,7 +110,7 @@ TEST_F(ValidRequests, WhileTheStoredOneCannotBeReadWhatIsDeliveredIsSent) {
     EXPECT_THAT(found, IsEmpty());
     store(request_of("a"));
     send(other);
-    EXPECT_THAT(found, ElementsAre(HasSubstr("a: what its worker is sent has never been stored")));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("a: what is sent to be run has never been stored")));
 }
 
 TEST_F(ValidRequests, OneMayPointToDataOfItsTenantOrOfNone) {

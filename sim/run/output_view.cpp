@@ -27,6 +27,18 @@ constexpr Duration kLate = std::chrono::seconds{5};
 /// Of names and texts of which a run has many.
 constexpr std::size_t kValuesKept = 12;
 
+bool is_emptied(const fakes::redis::Value& value) {
+    const auto is_empty = []<class Held>(const Held& held) {
+        if constexpr (std::is_same_v<Held, std::string>)
+            return false;
+        else if constexpr (std::is_same_v<Held, fakes::redis::SortedSet>)
+            return held.ranking().empty();
+        else
+            return held.empty();
+    };
+    return std::visit(is_empty, value);
+}
+
 }  // namespace
 
 bool OutputView::is_engine(NodeId node) const {
@@ -382,9 +394,11 @@ void OutputView::expiry_set(NodeId client, std::string_view key, std::int64_t, s
     if (auto* node = keys_.find(key)) keys_.set_expiry(*node, after);
 }
 
-void OutputView::key_removed(NodeId client, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
-                             std::int64_t) {
+void OutputView::key_removed(NodeId client, std::string_view key, fakes::redis::Removal why,
+                             const fakes::redis::Value& last, std::int64_t) {
     keys_.act_for(client);
+    // A key goes with its last element, and there it has gone, unless that is still shown.
+    if (why == fakes::redis::Removal::deleted && is_emptied(last)) return;
     if (why == fakes::redis::Removal::deleted && is_left_undone(name_of(client, key, "removed"))) return;
     if (auto* node = keys_.find(key)) keys_.remove(*node, why);
 }

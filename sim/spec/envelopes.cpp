@@ -16,7 +16,6 @@ namespace {
 namespace wire = engine::wire;
 
 constexpr std::string_view kScheduler = "cordum-scheduler";
-constexpr std::string_view kWorkflowEngine = "workflow-engine";
 
 Envelope submission(const cap::JobRequest& request) {
     const auto label = request.labels().find("cordum.bus_msg_id");

@@ -34,6 +34,7 @@ void strip(Labels& labels) {
 
 cap::PolicyCheckRequest said_by_request(const cap::PolicyCheckRequest& question) {
     cap::PolicyCheckRequest said;
+    said.set_job_id(question.job_id());
     said.set_topic(without_blanks(question.topic()));
     said.set_tenant(question.tenant());
     said.set_priority(question.priority());
@@ -50,6 +51,7 @@ cap::PolicyCheckRequest said_by_request(const cap::PolicyCheckRequest& question)
 
 cap::PolicyCheckRequest input_question_about(const cap::JobRequest& request) {
     cap::PolicyCheckRequest due;
+    due.set_job_id(without_blanks(request.job_id()));
     due.set_topic(request.topic());
     due.set_tenant(tenant_named_by(request));
     due.set_priority(request.priority());
@@ -63,6 +65,7 @@ cap::PolicyCheckRequest input_question_about(const cap::JobRequest& request) {
 
 cap_output::OutputCheckRequest said_by_request(const cap_output::OutputCheckRequest& question) {
     cap_output::OutputCheckRequest said;
+    said.set_job_id(question.job_id());
     said.set_topic(question.topic());
     said.set_tenant(question.tenant());
     said.set_workflow_id(question.workflow_id());
@@ -80,6 +83,7 @@ cap_output::OutputCheckRequest said_by_request(const cap_output::OutputCheckRequ
 
 cap_output::OutputCheckRequest output_question_about(const cap::JobRequest& request) {
     cap_output::OutputCheckRequest due;
+    due.set_job_id(without_blanks(request.job_id()));
     due.set_topic(without_blanks(request.topic()));
     due.set_tenant(tenant_named_by(request));
     due.set_workflow_id(without_blanks(request.workflow_id()));
