@@ -71,6 +71,7 @@ constexpr Story kLifetimes[] = {
     {"AHashThatIsMadeAnewHasAnEnd", "do=field,job:meta:a,attempts", "job:meta:a is not to be kept for ever"},
     {"WhatOthersHaveLeftWithoutAnEndIsTheirs",
      "do=field,job:meta:a,state;text,job:state:a,ever@gateway do=field,job:meta:a,attempts"},
+    {"WhatAReaderOfResultsKeepsIsItsOwn", "do=entry,result-reader:heard:a@second"},
     {"EveryUseOfATenantsLineRenewsIt",
      "do=member,lockstep:tenant:woken:t;expire,lockstep:tenant:woken:t,168h ok do=member,lockstep:tenant:slots:t",
      "lockstep:tenant:slots:t is not to be kept for ever"},

@@ -26,10 +26,7 @@ struct LimitsInForceTest : RuleTest {
             {"foreign", [this](auto&) { set_field("a", "deadline_unix", "1040000000", Topology::kGateway); }},
             {"dispatch", [this](auto& job) { dispatch(job); }},
             {"give_up", [this](auto& job) { give_up(job); }},
-            {"letter",
-             [this](auto& code) {
-                 set_text("dlq:entry:a", fmt::format(R"({{"job_id":"a","reason_code":"{}"}})", code));
-             }},
+            {"letter", [this](auto& code) { letter("a", code); }},
             {"bypass", [this](auto&) { (*request.mutable_labels())["safety_bypassed"] = "true"; }},
             {"send", [this](auto& of) { send_parts(parts_of(of, ':')); }},
             {"change", [this](auto& timeouts) { change(timeouts.c_str()); }},
@@ -74,11 +71,11 @@ struct LimitsInForceTest : RuleTest {
         });
     }
     void dispatch(const std::string& job, std::int64_t at_millis = 1'000'100) { move(job, "DISPATCHED", at_millis); }
-    void give_up(const std::string& job) {
-        const char* letter =
-            R"({"job_id":"a","reason_code":"max_retries_exceeded","created_at":"2026-01-02T03:04:05Z"})";
-        set_text("dlq:entry:" + job, letter);
+    void letter(const std::string& job, const std::string& code) {
+        set_text("dlq:entry:" + job,
+                 fmt::format(R"({{"job_id":"a","reason_code":"{}","created_at":"2026-01-02T03:04:05Z"}})", code));
     }
+    void give_up(const std::string& job) { letter(job, "max_retries_exceeded"); }
     void send(const std::string& job, std::int64_t deadline_ms, const std::map<std::string, std::string>& env = {}) {
         cap::BusPacket packet;
         *packet.mutable_job_request() = request;

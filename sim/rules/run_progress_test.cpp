@@ -36,6 +36,8 @@ struct RunProgressTest : RuleTest {
         define({
             {"write", [this](auto& steps) { write(steps); }},
             {"ended", [this](auto& steps) { write(steps, "cancelled"); }},
+            {"unlisted",
+             [this](auto&) { set_text("wf:run:s", R"({"id":"s","status":"pending"})", Topology::kGateway); }},
             {"gateway", [this](auto& steps) { write_by(Topology::kGateway, "running", steps); }},
             {"job_is", [this](auto& state) { set_field("r:a@1", "state", state, Topology::kGateway); }},
             {"gate_is", [this](auto& state) { set_field("r:sign@1", "state", state, Topology::kGateway); }},
@@ -98,6 +100,7 @@ constexpr Story kRuns[] = {
      "write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} "
      "write={\"a\":{\"status\":\"succeeded\",\"attempts\":1,\"job_id\":\"r:a@1\"},\"b\":{\"status\":\"running\","
      "\"attempts\":1,\"job_id\":\"r:b@1\"}}"},
+    {"AGatewayListsARunWhenItLikes", "unlisted"},
     {"AStepThatBeginsTooEarlyIsNamed",
      "write={\"a\":{\"status\":\"running\",\"attempts\":1},\"b\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:"
      "b@1\"}}",
