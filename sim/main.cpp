@@ -15,7 +15,6 @@
 #include "sim/cli/cli.h"
 #include "sim/cli/crash_note.h"
 #include "sim/cli/operate.h"
-#include "sim/cli/questions.h"
 #include "sim/cli/surroundings.h"
 #include "sim/run/run_scenario.h"
 
@@ -43,7 +42,6 @@ int main(int argc, char** argv) {
     cli::install_crash_handlers();
     const cli::Surroundings around =
         cli::surroundings(cli::process_variable, {::isatty(STDOUT_FILENO) != 0, ::isatty(STDERR_FILENO) != 0});
-    cli::Questions questions;
     const cli::Environment environment{
         .out = std::cout,
         .err = std::cerr,
@@ -63,7 +61,6 @@ int main(int argc, char** argv) {
         .dirty = cli::kDirty,
         .step_summary = around.step_summary,
         .keep_in_crash = cli::keep_in_crash,
-        .answer = [&](std::function<std::string()> say) { questions.answer_with(std::move(say)); },
     };
     try {
         return cli::cli_main({argv + 1, argv + argc}, environment);

@@ -9,7 +9,6 @@
 #include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/parse.h"
-#include "sim/cli/under_way.h"
 
 namespace lockstep::sim::cli {
 
@@ -92,13 +91,6 @@ int cli_main(const std::vector<std::string>& args, const Environment& caller) {
     const Environment environment = as_told(talk, caller);
     const auto* run = std::get_if<RunArgs>(&command);
     if (run != nullptr && run->selection.real && environment.rehearse) return on_real_servers(args, environment);
-    // `run` and `explore` know how many runs there are to be and tell it themselves.
-    const auto told_of = [&environment](auto make, const auto& arguments) {
-        UnderWay under_way(environment, 0);
-        Environment watched = environment;
-        watched.runner = under_way.watching(environment.runner);
-        return make(arguments, watched);
-    };
     const Exit exit =
         std::visit(Overloaded{
                        [&](const Print& print) {
@@ -107,14 +99,14 @@ int cli_main(const std::vector<std::string>& args, const Environment& caller) {
                        },
                        [&](const RunArgs& run) { return run_command(run, environment); },
                        [&](const ValidateArgs& validate) { return validate_command(validate, environment); },
-                       [&](const VerifyArgs& verify) { return told_of(verify_command, verify); },
+                       [&](const VerifyArgs& verify) { return verify_command(verify, environment); },
                        [&](const ExploreArgs& explore) { return explore_command(explore, environment); },
-                       [&](const EnumerateArgs& enumerate) { return told_of(enumerate_command, enumerate); },
-                       [&](const PowerArgs& power) { return told_of(power_command, power); },
-                       [&](const CoverageArgs& coverage) { return told_of(coverage_command, coverage); },
-                       [&](const OutputsArgs& outputs) { return told_of(outputs_command, outputs); },
-                       [&](const CompareArgs& compare) { return told_of(compare_command, compare); },
-                       [&](const ShrinkArgs& shrink) { return told_of(shrink_command, shrink); },
+                       [&](const EnumerateArgs& enumerate) { return enumerate_command(enumerate, environment); },
+                       [&](const PowerArgs& power) { return power_command(power, environment); },
+                       [&](const CoverageArgs& coverage) { return coverage_command(coverage, environment); },
+                       [&](const OutputsArgs& outputs) { return outputs_command(outputs, environment); },
+                       [&](const CompareArgs& compare) { return compare_command(compare, environment); },
+                       [&](const ShrinkArgs& shrink) { return shrink_command(shrink, environment); },
                        [&](const ReplayArgs& replay) { return replay_failure_command(replay, environment); },
                        [&](const ExplainArgs& explain) { return explain_command(explain, environment); },
                        [&](const ListArgs& list) { return list_command(list, environment); },

@@ -61,8 +61,6 @@ struct Environment {
     std::string step_summary{};
     /// Names the reports that a crash has to complete; null: there are none any more. Empty = a crash completes none.
     std::function<void(UnfinishedReports*)> keep_in_crash{};
-    /// Has whoever asks how far the command is be told what this says, on any thread; empty: nothing runs any more (questions.h).
-    std::function<void(std::function<std::string()>)> answer{};
 };
 
 /// `args` without the name of the program.

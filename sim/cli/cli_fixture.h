@@ -73,7 +73,6 @@ protected:
         environment.step_summary = step_summary;
         environment.keep_in_crash = keep_in_crash;
         environment.colour = colour;
-        environment.answer = [this](std::function<std::string()> say) { answer = std::move(say); };
         environment.operate = [this](const std::vector<std::string>& words) {
             handed_over = words;
             return operator_exit;
@@ -89,7 +88,6 @@ protected:
     std::atomic<bool> stop = false;
     Watcher watcher;
     bool colour = false;
-    std::function<std::string()> answer;  // to who asks how far it is; empty: nothing runs
     std::string commit;
     bool dirty = false;
     std::string step_summary;

@@ -17,7 +17,6 @@
 #include "sim/cli/selection.h"
 #include "sim/cli/shrink_progress.h"
 #include "sim/cli/terminal_line.h"
-#include "sim/cli/under_way.h"
 #include "sim/cli/verdict.h"
 #include "sim/search/exploration_state.h"
 #include "sim/search/explore.h"
@@ -67,13 +66,12 @@ public:
           state_file_((std::filesystem::path(args.out) / "explore.json").string()),
           out_(talk_of(args.json, environment)),
           crash_("explore", spoken_reports(args.json, environment), environment),
-          line_(environment.err, environment.watcher),
-          under_way_(environment, args.seeds) {}
+          line_(environment.err, environment.watcher) {}
 
     Exit run() {
         if (!prepare() || !crash_.begin()) return Exit::usage;
         began_ = Wall::now();
-        const ExploreOutcome outcome = explore(under_way_.timing(environment_.runner), options_);
+        const ExploreOutcome outcome = explore(environment_.runner, options_);
         line_.clear();
         remember(outcome);
         tell(outcome);
@@ -112,7 +110,6 @@ private:
         }
         options_.on_run = [this](const ExploreProgress& progress, const Failure* found) { on_run(progress, found); };
         options_.on_start = [this](std::uint64_t draw) {
-            under_way_.started(fmt::format("draw {}", draw));
             crash_.started(fmt::format("draw {}", draw), draw, draw_again(draw));
         };
         if (!take_up_state()) return false;
@@ -159,8 +156,6 @@ private:
     }
 
     void on_run(const ExploreProgress& progress, const Failure* found) {
-        under_way_.ended(progress.events - told_.events, progress.failures > told_.failures);
-        told_ = progress;
         if (found != nullptr) {
             line_.clear();
             const std::string path = (std::filesystem::path(args_.out) / file_name(*found)).string();
@@ -340,8 +335,6 @@ private:
     std::ostream& out_;
     CrashGuard crash_;
     TerminalLine line_;
-    UnderWay under_way_;
-    ExploreProgress told_;  // what `under_way_` knows of
     Wall::time_point began_{};
     Wall::time_point kept_{};
     std::set<std::uint64_t> unkept_;             // draws that failed and whose file could not be written

@@ -16,7 +16,6 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
-#include "sim/cli/under_way.h"
 #include "sim/cli/verdict.h"
 #include "sim/cli/violation_text.h"
 
@@ -247,7 +246,6 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     if (!crash.begin()) return Exit::usage;
     Presenter presenter(*selection, args.selection, build, environment.out, environment.colour, environment.quiet);
     Progress progress(environment.err, environment.watcher, selection->plan.size());
-    UnderWay under_way(environment, selection->plan.size());
     if (talk) presenter.begin(threads);
 
     SweepOptions options;
@@ -261,11 +259,9 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     }
     options.on_start = [&](const PlannedRun& run) {
         const Scenario& scenario = selection->scenarios[run.scenario];
-        under_way.started(fmt::format("{} seed {}", scenario.name, run.seed));
         crash.started(planned_record(scenario, run.seed, replay_command(scenario, run.seed, args.selection, build)));
     };
     options.on_result = [&](const PlannedRun& run, const RunResult& result) {
-        under_way.ended(result.events, !result.passed && !result.interrupted);
         if (talk && presenter.completed(run, result)) {
             progress.clear();
             presenter.show();
@@ -276,8 +272,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
         crash.add(record_of(scenario, result, replay_command(scenario, result.seed, args.selection, build)));
     };
     const auto started = std::chrono::steady_clock::now();
-    const SweepOutcome outcome =
-        sweep(selection->scenarios, selection->plan, under_way.timing(environment.runner), options);
+    const SweepOutcome outcome = sweep(selection->scenarios, selection->plan, environment.runner, options);
     const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
 
     progress.clear();

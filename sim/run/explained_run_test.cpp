@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -91,20 +90,6 @@ TEST(ExplainedRun, ARunThatHoldsIsRecordedOnlyWhenAskedFor) {
     ASSERT_NE(recorded.history, nullptr);
     EXPECT_EQ(recorded.digest, plain.digest) << "to be watched changes nothing";
     EXPECT_EQ(recorded.history->events.size(), recorded.events) << "the numbers of events are those of the digest";
-}
-
-TEST(RunScenario, TellsHowMuchTimeHasPassedInIt) {
-    const auto scenario = load_scenario(std::filesystem::path(LOCKSTEP_SCENARIOS) / "happy-path.json", {});
-    ASSERT_TRUE(scenario);
-    std::vector<std::int64_t> told;
-    RunOptions options;
-    options.passed = [&told](std::int64_t virtual_ms) { told.push_back(virtual_ms); };
-    const RunResult result = run_scenario(*scenario, scenario->seed, options);
-    EXPECT_TRUE(result.passed);
-    ASSERT_FALSE(told.empty());
-    EXPECT_TRUE(std::ranges::is_sorted(told));
-    EXPECT_GE(told.back(), 2'000);
-    EXPECT_LE(told.back(), result.virtual_ms);
 }
 
 }  // namespace

@@ -72,8 +72,6 @@ struct RunOptions {
     bool from_outside = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
-    /// Told now and then, on the run's thread, how much virtual time has passed in it; empty = nobody is.
-    std::function<void(std::int64_t virtual_ms)> passed{};
 };
 
 struct RunResult {
@@ -115,7 +113,7 @@ struct RunResult {
     std::shared_ptr<const MeasuredRun> measured;
     /// Of schedulers and workflow engines, with some of their values; only when asked for.
     OutputsSeen outputs;
-    int corrupted = 0;  // how often `RunOptions::corruption` was done
+    int corrupted = 0;         // how often `RunOptions::corruption` was done
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
     bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
 };

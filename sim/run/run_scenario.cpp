@@ -110,7 +110,6 @@ private:
     void observe();
     void note_unjudged();
     void tally_histories();
-    void tell_time() const;
     Simulation::End play();
     bool is_quiet();
     void rest();
@@ -290,7 +289,6 @@ RunResult Run::execute() {
 /// Up to where all is quiet, but not before everything has been looked at that is to be looked at on the way.
 Simulation::End Run::play() {
     const auto on = [this] {
-        tell_time();
         static_cast<void>(is_quiet());
         return false;
     };
@@ -301,14 +299,7 @@ Simulation::End Run::play() {
     if (simulation_.now() < Time(scenario_.at_least) &&
         simulation_.run(Time(scenario_.at_least), on) == Simulation::End::stopped)
         return Simulation::End::stopped;
-    return simulation_.run(Time(scenario_.duration), [this] {
-        tell_time();
-        return is_quiet();
-    });
-}
-
-void Run::tell_time() const {
-    if (options_.passed) options_.passed(engine::to_millis(simulation_.now().time_since_epoch()));
+    return simulation_.run(Time(scenario_.duration), [this] { return is_quiet(); });
 }
 
 /// Longer than any lock lives: what is still held afterwards is kept alive by somebody. A late result may come even now, and
@@ -415,7 +406,6 @@ void explain(RunResult& result, const Scenario& scenario, std::uint64_t seed, co
     if (!history) {
         RunOptions again;
         again.stop = options.stop;
-        again.passed = options.passed;
         again.history = true;
         const RunResult second = Run(scenario, seed, again).execute();
         if (second.interrupted) return;
