@@ -72,6 +72,9 @@ TEST_F(Cli, FiltersAndTagsSelect) {
     EXPECT_THAT(out.str(), Not(HasSubstr("alpha")));
     EXPECT_EQ(run({"run", folder.string(), "--filter", "al*"}), 0);
     EXPECT_THAT(out.str(), Not(HasSubstr("beta")));
+    EXPECT_EQ(run({"run", folder.string(), "--filter", "*a", "--tag", "quick"}), 0) << "both of them";
+    EXPECT_THAT(out.str(), HasSubstr("1 run: 1 passed"));
+    EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody"}), 4);
 }
 
 // C12

@@ -8,7 +8,6 @@
 
 #include "engine/config/nearest.h"
 #include "sim/cli/build_name.h"
-#include "sim/cli/selector.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/glob.h"
 #include "sim/scenario/proof.h"
@@ -29,12 +28,6 @@ bool selected(const Scenario& scenario, const SelectionArgs& args) {
                             return std::ranges::find(scenario.tags, tag) != scenario.tags.end();
                         });
     return by_name && by_tag;
-}
-
-/// Nothing said: every scenario.
-tl::expected<Selector, SelectorError> selector_of(const std::string& text) {
-    if (text.empty()) return [](const Scenario&) { return true; };
-    return parse_selector(text);
 }
 
 /// By its name, from wherever it is run.
@@ -105,12 +98,6 @@ std::optional<Selection> select(const SelectionArgs& args, const std::string& co
     note_other_build("this command", args.recorded_by, environment);
     // Said once here instead of once per file.
     if (!mechanisms_known(args.without, environment)) return {};
-    const auto expression = selector_of(args.select);
-    if (!expression) {
-        environment.err << fmt::format("lockstep: --select: at {}: {}\n{}\n", expression.error().column,
-                                       expression.error().what, pointed_at(args.select, expression.error()));
-        return {};
-    }
     auto loaded = load_all(args.paths, {.overrides = args.overrides, .without = args.without});
     if (!loaded) {
         for (const LoadError& error : loaded.error()) environment.err << to_string(error) << '\n';
@@ -119,13 +106,12 @@ std::optional<Selection> select(const SelectionArgs& args, const std::string& co
     }
     Selection selection;
     for (Scenario& scenario : *loaded) {
-        if (!selected(scenario, args) || !(*expression)(scenario)) continue;
+        if (!selected(scenario, args)) continue;
         selection.scenarios.push_back(std::move(scenario));
         const Scenario& added = selection.scenarios.back();
         if (added.proves && !args.one_half) selection.scenarios.push_back(counterexample_of(added));
     }
     selection.whole_folder = args.shard.is_whole() && args.filters.empty() && args.tags.empty() &&
-                             args.select.empty() &&
                              (args.paths.empty() || std::ranges::any_of(args.paths, names_the_default_folder));
     selection.plan = plan_runs(selection.scenarios, args.seed ? &*args.seed : nullptr, args.seeds);
     keep_part(selection, args.shard);

@@ -16,7 +16,6 @@ struct SelectionArgs {
     std::vector<std::string> paths;  // empty = scenarios/
     std::vector<std::string> filters;
     std::vector<std::string> tags;
-    std::string select;  // an expression (selector.h); empty = all
     std::vector<std::string> overrides;
     std::vector<std::string> without;
     std::optional<std::uint64_t> seed;

@@ -9,7 +9,7 @@ constexpr const char* kRunFooter =
     "  lockstep run scenarios/denied.json --seed 7\n"
     "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
     "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
-    "  lockstep run --select 'tag(mechanism) and not name(*lock*)'\n"
+    "  lockstep run --tag mechanism --filter '*lock*'\n"
     "  lockstep run --json | jq .failed\n"
     "  lockstep run --seeds 1000 --failures failures/\n"
     "  lockstep run --seeds 1000 --shard 1/4     on one of four machines; the others take 2/4, 3/4 and 4/4\n"

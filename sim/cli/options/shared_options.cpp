@@ -22,10 +22,6 @@ void add_selection(const usage::Command& app, SelectionArgs& args, bool changes)
         .type("GLOB")
         .repeatable();
     app.option("--tag", &args.tags, "only scenarios with this tag (repeatable: any of them)").type("TAG").repeatable();
-    app.option("--select", &args.select,
-               "only scenarios of which this holds: name(GLOB), file(GLOB) and tag(GLOB) with and, or, not and "
-               "parentheses")
-        .type("EXPR");
     add_seed(app, args.seed);
     app.option("--seeds", &args.seeds, "run N consecutive seeds of each scenario").type("N").range(1, 1'000'000'000);
     add_threads(app, args.threads);
