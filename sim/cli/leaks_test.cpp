@@ -26,7 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct Item {
     char name;
@@ -166,7 +165,6 @@ class PlantedLeak : public Leaks, public ::testing::WithParamInterface<Planted> 
 TEST_P(PlantedLeak, IsNoticedAndItsEventNamed) {
     EXPECT_EQ(verify(GetParam().leak), 5) << out.str();
     EXPECT_THAT(out.str(), HasSubstr("DIFFERENT stock seed 5"));
-    EXPECT_THAT(out.str(), Not(HasSubstr("changing places")));
     // Both runs tell the event: the very command that carries the leak, sent by the node that leaks, the first time it does.
     std::smatch found;
     const std::string text = out.str();
@@ -182,7 +180,6 @@ TEST_P(PlantedLeak, IsNoticedAndItsEventNamed) {
         EXPECT_THAT(run, HasSubstr(R"("command":"SET","key":"stock:)"));
     }
     EXPECT_NE(found[3], found[5]);
-    EXPECT_THAT(text, HasSubstr("      key: \"stock:"));
     EXPECT_THAT(text, HasSubstr("  replay: lockstep verify-determinism "));
 }
 

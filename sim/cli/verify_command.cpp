@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -41,11 +40,10 @@ std::string difference(const RunResult& a, const RunResult& b) {
 /// All runs of the plan, once.
 class Rounds {
 public:
-    Rounds(const Selection& selection, const VerifyArgs& args, const Environment& environment, const RunOptions& run,
-           const CrashGuard& crash)
+    Rounds(const Selection& selection, const VerifyArgs& args, const Environment& environment, const CrashGuard& crash)
         : selection_(selection), environment_(environment) {
         options_.threads = threads_of(args.selection, environment);
-        options_.run = run;
+        options_.run.stop = environment.stop;
         note_ = [&selection, &args, &environment, &crash](const PlannedRun& planned) {
             const Scenario& scenario = selection.scenarios[planned.scenario];
             crash.started(
@@ -87,23 +85,22 @@ public:
         : selection_(selection), args_(args), environment_(environment), out_(talk_of(args.json, environment)) {}
 
     /// Compares the two runs of each pair; `second` is null where only another build has made second ones.
-    void compare_rounds(SweepOutcome first, const SweepOutcome* second) {
+    void compare_rounds(const SweepOutcome& first, const SweepOutcome* second) {
         for (std::size_t i = 0; i < first.results.size(); ++i) {
-            RunResult& a = first.results[i];
+            const RunResult& a = first.results[i];
             const RunResult& b = second == nullptr ? a : second->results[i];
             if (failed_itself(a) || (second != nullptr && failed_itself(b))) continue;
             scenarios_.push_back(&selection_.scenarios[first.runs[i].scenario]);
             const std::string different = difference(a, b);
             if (!different.empty()) report(a, b, different, *scenarios_.back());
-            entries_.push_back(
-                {a.file, a.name, a.seed, a.digest, a.events, std::move(a.checkpoints), std::move(a.recorded.events)});
+            entries_.push_back({a.file, a.name, a.seed, a.digest, a.events});
         }
     }
 
     /// Compares with what another build wrote. By name and seed: the other may have run in another folder.
-    void compare_with(const DigestFile& reference) {
+    void compare_with(const std::vector<DigestEntry>& reference) {
         std::map<std::pair<std::string, std::uint64_t>, const DigestEntry*> by_run;
-        for (const DigestEntry& entry : reference.entries) by_run[{entry.name, entry.seed}] = &entry;
+        for (const DigestEntry& entry : reference) by_run[{entry.name, entry.seed}] = &entry;
         for (std::size_t i = 0; i < entries_.size(); ++i) {
             const DigestEntry& entry = entries_[i];
             const auto found = by_run.find({entry.name, entry.seed});
@@ -114,8 +111,7 @@ public:
             }
             const DigestEntry& other = *found->second;
             if (other.digest == entry.digest && other.events == entry.events) continue;
-            const std::string detail = reference.last != 0 ? first_recorded_difference(entry, other, reference)
-                                                           : how_to_look(entry, other, *scenarios_[i]);
+            const std::string detail = how_to_look(*scenarios_[i], entry.seed);
             out_ << fmt::format("DIFFERENT {} seed {}: {} after {} events here, {} after {} events in {}\n", entry.name,
                                 entry.seed, reports::digest_text(entry.digest), entry.events,
                                 reports::digest_text(other.digest), other.events, args_.against)
@@ -229,35 +225,10 @@ private:
         };
     }
 
-    std::string first_recorded_difference(const DigestEntry& here, const DigestEntry& there,
-                                          const DigestFile& reference) const {
-        for (std::uint64_t number = reference.first; number <= reference.last; ++number) {
-            const RecordedEvent* a = recorded(here, number);
-            const RecordedEvent* b = recorded(there, number);
-            if (a == nullptr && b == nullptr) break;
-            if (a != nullptr && b != nullptr && a->bytes == b->bytes) continue;
-            return fmt::format("  event {} is the first that differs among the recorded ones\n{}", number,
-                               describe_parting(a, b, "here", args_.against));
-        }
-        return fmt::format("  not among the events {} to {}, which {} holds\n", reference.first, reference.last,
-                           args_.against);
-    }
-
-    static const RecordedEvent* recorded(const DigestEntry& entry, std::uint64_t number) {
-        const auto found = std::ranges::lower_bound(entry.recorded, number, {}, &RecordedEvent::number);
-        return found == entry.recorded.end() || found->number != number ? nullptr : &*found;
-    }
-
-    std::string how_to_look(const DigestEntry& here, const DigestEntry& there, const Scenario& scenario) const {
-        const auto [agreed, different] = parting_interval(here, there);
-        const std::uint64_t last = different != 0 ? different : std::max(here.events, there.events);
-        const std::string line = line_of(scenario, here.seed);
+    [[nodiscard]] std::string how_to_look(const Scenario& scenario, std::uint64_t seed) const {
         return fmt::format(
-            "  they agree up to event {} and no longer {} event {}; to see the first that differs, in the other build\n"
-            "    {} --events {}..{} --write events.json\n"
-            "  and in this one\n"
-            "    {} --against events.json\n",
-            agreed, different != 0 ? "at" : "by", last, line, agreed + 1, last, line);
+            "  to see where they part, make a trace in each build and compare the two\n    {} --trace trace.jsonl\n",
+            replay_command(scenario, seed, args_.selection, build_name(environment_)));
     }
 
     const Selection& selection_;
@@ -273,9 +244,9 @@ private:
     std::string again_;                        // what shows the first difference
 };
 
-/// What `--against` names; an empty file without it, nothing when it cannot be read.
-std::optional<DigestFile> reference_of(const VerifyArgs& args, const Environment& environment) {
-    if (args.against.empty()) return DigestFile{};
+/// What `--against` names; no entries without it, nothing when it cannot be read.
+std::optional<std::vector<DigestEntry>> reference_of(const VerifyArgs& args, const Environment& environment) {
+    if (args.against.empty()) return std::vector<DigestEntry>{};
     std::ifstream in(args.against, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(in), {});
     if (!in.is_open()) {
@@ -283,20 +254,9 @@ std::optional<DigestFile> reference_of(const VerifyArgs& args, const Environment
         return {};
     }
     auto parsed = parse_digests(text);
-    if (parsed) return *parsed;
+    if (parsed) return std::move(*parsed);
     environment.err << fmt::format("lockstep: {}: {}\n", args.against, parsed.error());
     return {};
-}
-
-/// FIRST..LAST, both from 1.
-std::optional<Recording> parse_range(const std::string& text) {
-    Recording range;
-    const char* const end = text.data() + text.size();
-    const auto first = std::from_chars(text.data(), end, range.first);
-    if (first.ec != std::errc{} || end - first.ptr < 2 || std::string_view(first.ptr, 2) != "..") return {};
-    const auto last = std::from_chars(first.ptr + 2, end, range.last);
-    if (last.ec != std::errc{} || last.ptr != end || range.first == 0 || range.last < range.first) return {};
-    return range;
 }
 
 }  // namespace
@@ -315,25 +275,13 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
                          .again = {}},
                         environment.err, environment);
     }
-    RunOptions run{.checkpoints = !args.write.empty() || !args.against.empty(), .stop = environment.stop};
-    if (reference->last != 0) run.record = {.first = reference->first, .last = reference->last};
-    if (!args.events.empty()) {
-        const auto range = parse_range(args.events);
-        if (!range) {
-            environment.err << fmt::format("lockstep: --events: expected FIRST..LAST such as 1001..2000, got \"{}\"\n",
-                                           args.events);
-            return Exit::usage;
-        }
-        run.record = *range;
-    }
-
     const std::size_t runs = (args.once ? 1 : 2) * selection->plan.size();
     Progress progress(environment.err, environment.watcher, runs);
     CrashGuard crash("verify-determinism", spoken_reports(args.json, environment), environment);
     if (!crash.begin()) return Exit::usage;
-    Rounds rounds(*selection, args, environment, run, crash);
+    Rounds rounds(*selection, args, environment, crash);
     // The other build's runs were made in the order and with the memory of the first ones.
-    SweepOutcome first = args.once ? rounds.second(progress) : rounds.first(progress);
+    const SweepOutcome first = args.once ? rounds.second(progress) : rounds.first(progress);
     SweepOutcome second;
     if (!first.interrupted && !args.once) second = rounds.second(progress);
     progress.clear();
@@ -346,7 +294,7 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
     }
 
     Verifier verifier(*selection, args, environment);
-    verifier.compare_rounds(std::move(first), args.once ? nullptr : &second);
+    verifier.compare_rounds(first, args.once ? nullptr : &second);
     if (!args.against.empty()) verifier.compare_with(*reference);
     Exit exit = verifier.exit();
     const auto end = [&](Exit with) {
@@ -354,13 +302,8 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
         return conclude(verifier.verdict(with), talk_of(args.json, environment), environment);
     };
     if (args.write.empty()) return end(exit);
-    DigestFile file{.entries = verifier.entries()};
-    file.build = build_name(environment);
-    if (!args.events.empty()) {
-        file.first = run.record.first;
-        file.last = run.record.last;
-    }
-    const auto written = reports::write_atomically(args.write, digests_json(file));
+    const auto written =
+        reports::write_atomically(args.write, digests_json(verifier.entries(), build_name(environment)));
     if (!written) environment.err << "lockstep: " << written.error() << '\n';
     if (exit == Exit::passed && !written) exit = Exit::usage;
     return end(exit);

@@ -46,8 +46,6 @@ struct RunOptions {
     reports::AtomicFile* trace = nullptr;
     /// Its first line; empty = it begins with the events.
     std::string trace_heading{};
-    /// Keep `RunResult::checkpoints`, for finding where two runs part.
-    bool checkpoints = false;
     /// Fill `RunResult::recorded`.
     Recording record{};
     /// Fill `RunResult::calls`.
@@ -99,9 +97,7 @@ struct RunResult {
     /// sentence that every seed of a file repeats word for word is reported by the sweep. Faults, invariants and
     /// `sometimes` marks need not be listed: the sweep judges them from the counts above.
     std::vector<std::string> vacuous;
-    /// Event number and digest so far, every so often; only when asked for.
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> checkpoints;
-    /// Single events and their hashes; only when asked for.
+    /// The hashes of all events, or one event; only when asked for.
     Recorded recorded;
     /// The calls of the schedulers; only when asked for.
     std::vector<CallSite> calls;

@@ -31,7 +31,6 @@ namespace {
 
 /// A broken INVARIANT of the engine is reported under this name.
 constexpr std::string_view kEngineInvariant = "engine_invariant";
-constexpr std::uint64_t kCheckpointEvery = 1000;
 constexpr std::size_t kViolationsMax = 20;
 /// For what a dead replica has left to be told or looked at: another one notices, takes over, and has its turn.
 constexpr Duration kBacklogPatience = std::chrono::minutes{5};
@@ -64,8 +63,7 @@ public:
     Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options)
         : scenario_(scenario),
           options_(options),
-          simulation_(scenario, seed,
-                      {.checkpoint_every = options.checkpoints ? kCheckpointEvery : 0, .interrupt = options.stop}),
+          simulation_(scenario, seed, {.interrupt = options.stop}),
           cluster_(simulation_, scenario),
           tunables_(scenario.cluster.config),
           judgement_(*this, options.from_outside ? Vantage::outside : Vantage::inside),
@@ -88,7 +86,7 @@ public:
         }
         if (options.trace != nullptr)
             trace_file_ = std::make_unique<TraceFile>(*options.trace, simulation_.topology(), options.trace_heading);
-        if (options.record.hashes || options.record.last != 0) {
+        if (options.record.hashes || options.record.event != 0) {
             recorder_.emplace(options.record, simulation_.topology());
             simulation_.trace().set_digest_observer(*recorder_);
         }
@@ -276,8 +274,6 @@ RunResult Run::execute() {
     result_.digest = simulation_.trace().digest();
     result_.events = simulation_.trace().events();
     result_.virtual_ms = engine::to_millis(simulation_.now().time_since_epoch());
-    for (const auto& checkpoint : simulation_.trace().checkpoints())
-        result_.checkpoints.emplace_back(checkpoint.events, checkpoint.digest);
     if (recorder_) result_.recorded = recorder_->take();
     result_.passed = verdict();
     simulation_.close();

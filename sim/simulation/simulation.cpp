@@ -33,7 +33,6 @@ Simulation::Simulation(const Scenario& scenario, std::uint64_t seed, SimulationO
         logs_.emplace_back(node.id, trace_, marks_, least);
         metrics_.emplace_back(node.id, metric_store_);
     }
-    trace_.keep_checkpoints(options_.checkpoint_every);
     trace_.add_observer(metric_store_);
     trace_.set_last_observer(fault_plan_);
     fault_plan_.set_replica_lag(scenario.cluster.redis_replica_lag);

@@ -37,8 +37,6 @@ struct SimulationOptions {
     TieOrder ties = TieOrder::drawn;
     /// The least level of log messages that reach the observers; nothing = none does. Does not change the digest.
     std::optional<engine::LogLevel> log_level;
-    /// Keep a checkpoint of the digest after every so many events; 0 = never.
-    std::uint64_t checkpoint_every = 0;
     /// Set from outside, say by a signal: the run ends within some hundred steps, even if no time passes in it. May be null;
     /// else it outlives the simulation.
     const std::atomic<bool>* interrupt = nullptr;

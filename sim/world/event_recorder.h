@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "sim/scenario/topology.h"
 #include "sim/world/recorded_event.h"

@@ -91,7 +91,6 @@ void SimTrace::add_to_digest(const fakes::Event& event) {
     XXH3_64bits_update(hash_->state, buffer_.data(), buffer_.size());
     ++events_;
     if (digest_observer_ != nullptr) digest_observer_->on_digested(events_, buffer_, event, queue_.now());
-    if (checkpoint_every_ != 0 && events_ % checkpoint_every_ == 0) checkpoints_.push_back({events_, digest()});
 }
 
 std::uint64_t SimTrace::digest() const { return XXH3_64bits_digest(hash_->state); }

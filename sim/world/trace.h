@@ -46,11 +46,6 @@ void encode_event(const fakes::Event& event, Time now, std::string& out);
 
 class SimTrace final : public fakes::Trace {
 public:
-    struct Checkpoint {
-        std::uint64_t events;  // told so far
-        std::uint64_t digest;  // over them
-    };
-
     SimTrace(const EventQueue& queue, const Nodes& nodes);
     ~SimTrace() override;
     SimTrace(const SimTrace&) = delete;
@@ -65,13 +60,10 @@ public:
     void set_last_observer(EventObserver& observer) { last_observer_ = &observer; }
     /// At most one; it must outlive the run.
     void set_digest_observer(DigestObserver& observer) { digest_observer_ = &observer; }
-    /// Keeps a checkpoint after every so many events; 0 = never.
-    void keep_checkpoints(std::uint64_t every) { checkpoint_every_ = every; }
 
     /// Events in the digest so far.
     [[nodiscard]] std::uint64_t events() const { return events_; }
     [[nodiscard]] std::uint64_t digest() const;
-    [[nodiscard]] const std::vector<Checkpoint>& checkpoints() const { return checkpoints_; }
 
     /// When the event was told that was told last.
     [[nodiscard]] const Time& told_at() const { return told_at_; }
@@ -88,8 +80,6 @@ private:
     std::unique_ptr<Hash> hash_;
     std::string buffer_;
     std::uint64_t events_ = 0;
-    std::uint64_t checkpoint_every_ = 0;
-    std::vector<Checkpoint> checkpoints_;
     Time told_at_{};
     NameNumbers job_numbers_;
     std::array<std::vector<EventObserver*>, fakes::kEventKinds> observers_;  // by kind

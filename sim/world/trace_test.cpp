@@ -11,6 +11,7 @@
 
 #include "engine/wire/messages.h"
 #include "sim/testing/simulation_fixture.h"
+#include "sim/world/event_recorder.h"
 #include "sim/world/trace_file.h"
 
 namespace lockstep::sim {
@@ -93,12 +94,21 @@ TEST_F(TraceTest, LeavesLogsAndMetricsOutOfTheDigest) {
     EXPECT_EQ(events.lines.size(), 2U);
 }
 
-TEST_F(TraceTest, KeepsCheckpointsThatShowWhereTwoRunsPart) {
-    sim.trace().keep_checkpoints(2);
-    for (int i = 0; i < 5; ++i) tell(fakes::EventKind::heartbeat, "w-0");
-    ASSERT_EQ(sim.trace().checkpoints().size(), 2U);
-    EXPECT_EQ(sim.trace().checkpoints()[1].events, 4U);
-    EXPECT_NE(sim.trace().checkpoints()[1].digest, sim.trace().digest());
+TEST_F(TraceTest, RecordsHashesOfTheEventsOfTheDigestAndOneOfThemWhole) {
+    EventRecorder recorder({.hashes = true, .event = 3}, sim.topology());
+    sim.trace().set_digest_observer(recorder);
+    tell(fakes::EventKind::heartbeat, "w-0");
+    tell(fakes::EventKind::log, "w-0");  // not in the digest
+    tell(fakes::EventKind::heartbeat, "w-1");
+    tell(fakes::EventKind::result, "w-1");
+    tell(fakes::EventKind::heartbeat, "w-0");
+    const Recorded recorded = recorder.take();
+    ASSERT_EQ(recorded.hashes.size(), 4U);
+    EXPECT_EQ(recorded.hashes[0], recorded.hashes[3]);
+    EXPECT_NE(recorded.hashes[0], recorded.hashes[1]);
+    ASSERT_TRUE(recorded.event);
+    EXPECT_EQ(recorded.event->node, "w-1");
+    EXPECT_EQ(nlohmann::json::parse(recorded.event->text).at("event"), "result");
 }
 
 TEST_F(TraceTest, WritesOneJsonObjectPerEvent) {

@@ -56,7 +56,6 @@ struct VerifyArgs {
     SelectionArgs selection;
     std::string write;
     std::string against;
-    std::string events;  // FIRST..LAST: which events `write` records; empty = none
     bool once = false;   // with `against`: no second runs here
     bool json = false;
 };

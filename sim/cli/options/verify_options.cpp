@@ -15,7 +15,7 @@ constexpr const char* kVerifyFooter =
     "not\n"
     "deterministic. A difference is reported with the first event that differs, and what each run made of it. Between "
     "two\n"
-    "builds that takes another look: the command prints how to record the events in question in both.\n";
+    "builds compare traces: the command prints how to make them.\n";
 
 }  // namespace
 
@@ -28,11 +28,6 @@ usage::Command add_verify(const usage::Command& app, VerifyArgs& args) {
     sub.option("--against", &args.against, "compare with the digests that another build wrote").type("FILE");
     sub.flag("--once", &args.once, "with --against: one run each, the other build's are the second ones")
         .needs("--against");
-    sub.option("--events", &args.events,
-               "with --write: record these events of each run whole, so that --against can name the first "
-               "that differs")
-        .type("FIRST..LAST")
-        .needs("--write");
     add_json(sub, args.json);
     return sub;
 }
