@@ -102,7 +102,6 @@ int cli_main(const std::vector<std::string>& args, const Environment& caller) {
                        [&](const VerifyArgs& verify) { return verify_command(verify, environment); },
                        [&](const ExploreArgs& explore) { return explore_command(explore, environment); },
                        [&](const EnumerateArgs& enumerate) { return enumerate_command(enumerate, environment); },
-                       [&](const PowerArgs& power) { return power_command(power, environment); },
                        [&](const CoverageArgs& coverage) { return coverage_command(coverage, environment); },
                        [&](const OutputsArgs& outputs) { return outputs_command(outputs, environment); },
                        [&](const CompareArgs& compare) { return compare_command(compare, environment); },

@@ -284,9 +284,9 @@ TEST_F(Cli, ASeedIsANumberOf64BitsAndNothingElse) {
     EXPECT_THAT(out.str(), HasSubstr("seed 18446744073709551615"));
 }
 
-TEST_F(Cli, AnUnknownMechanismIsBlamedOnTheOptionThatNamedIt) {
-    EXPECT_EQ(run({"power", "--mechanism", "job_lok"}), 2);
-    EXPECT_THAT(err.str(), HasSubstr("--mechanism: there is no mechanism \"job_lok\"; did you mean \"job_lock\"?"));
+TEST_F(Cli, AnUnknownMechanismIsNamedWithTheNearest) {
+    EXPECT_EQ(run({"run", path("a.json"), "--without", "job_lok"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--without: there is no mechanism \"job_lok\"; did you mean \"job_lock\"?"));
 }
 
 TEST_F(Cli, WhatCannotBeReadIsTwoAndNamed) {

@@ -11,7 +11,6 @@ namespace lockstep::sim::cli {
 [[nodiscard]] Exit verify_command(const VerifyArgs& args, const Environment& environment);
 [[nodiscard]] Exit explore_command(const ExploreArgs& args, const Environment& environment);
 [[nodiscard]] Exit enumerate_command(const EnumerateArgs& args, const Environment& environment);
-[[nodiscard]] Exit power_command(const PowerArgs& args, const Environment& environment);
 [[nodiscard]] Exit coverage_command(const CoverageArgs& args, const Environment& environment);
 [[nodiscard]] Exit outputs_command(const OutputsArgs& args, const Environment& environment);
 [[nodiscard]] Exit compare_command(const CompareArgs& args, const Environment& environment);

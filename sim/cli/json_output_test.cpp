@@ -193,41 +193,6 @@ TEST_F(JsonOutput, OfCoverage) {
     EXPECT_EQ(told({"coverage", "--seeds", "2"}, 1)["losing_draws"], nullptr);
 }
 
-TEST_F(JsonOutput, OfPower) {
-    runner = bad;
-    const std::vector<std::string> args{"power", path("a.json"), "--mechanism", "job_lock", "--seeds",
-                                        "2",     "--no-shrink",  "--json"};
-    ASSERT_EQ(run(args), 0) << err.str();
-    const json spoken = document();
-    EXPECT_EQ(spoken["schema_version"], "1.2");
-    EXPECT_EQ(spoken["mechanisms"][0]["mechanism"], "job_lock");
-    EXPECT_EQ(spoken["exit"], 0);
-    EXPECT_EQ(spoken["complete"], true);
-    EXPECT_THAT(spoken["command"].get<std::string>(), HasSubstr("lockstep power --mechanism job_lock "))
-        << "the whole line";
-    EXPECT_THAT(err.str(), HasSubstr("PASSED: every search found a failure"));
-    for (int time = 0; time < 2; ++time) {
-        std::vector<std::string> to_file = args;
-        to_file.push_back(path("power.json"));
-        ASSERT_EQ(run(to_file), 0) << err.str();
-        EXPECT_THAT(out.str(), HasSubstr("PASSED: ")) << "an earlier document may be replaced";
-        EXPECT_EQ(keys_of(json::parse(content("power.json"))), keys_of(spoken));
-    }
-    runner = good;
-    ASSERT_EQ(run(args), 1);
-    EXPECT_EQ(document()["verdict"], "FAILED");
-    std::vector<std::string> before_scenario{"power", "--mechanism", "job_lock",    "--seeds",
-                                             "1",     "--json",      path("a.json")};
-    ASSERT_EQ(run(before_scenario), 1);
-    EXPECT_THAT(content("a.json"), HasSubstr("alpha")) << "a scenario is never overwritten";
-    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        stop = true;
-        return good(of, seed, options);
-    };
-    ASSERT_EQ(run(args), 130);
-    EXPECT_EQ(document()["complete"], false);
-}
-
 TEST_F(JsonOutput, OfAnInterruptedCommandSaysThatItIsIncomplete) {
     runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         stop = true;

@@ -43,9 +43,6 @@ def documents():
     yield "replay", "looks", printed("replay", failure, "--until", "50", "--json")
     yield "explain", "fails", printed("explain", failure, "--json")
     yield "shrink", "shrinks", printed("shrink", failure, "--max-runs", "20", "--out", SCRATCH / "less.json", "--json")
-    yield "power", "searches", printed("power", scenario, "--mechanism", "job_lock", "--seeds", "2", "--repeats", "1", "--no-shrink",
-                                       "--json", SCRATCH / "power.json", file=SCRATCH / "power.json")
-    yield "power", "speaks", printed("power", scenario, "--mechanism", "job_lock", "--seeds", "2", "--repeats", "1", "--no-shrink", "--json")
     yield "coverage", "counts", printed("coverage", "--seeds", "3", "--data-loss", "--json")
     yield "validate", "sound", printed("validate", scenario, "--json")
     yield "validate", "wrong", printed("validate", wrong, "--json")

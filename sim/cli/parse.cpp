@@ -35,7 +35,6 @@ struct Tree {
     VerifyArgs verify;
     ExploreArgs explore;
     EnumerateArgs enumerate;
-    PowerArgs power;
     CoverageArgs coverage;
     OutputsArgs outputs;
     CompareArgs compare;
@@ -58,7 +57,6 @@ struct Tree {
         add(add_verify(app, verify), verify);
         add(add_explore(app, explore), explore);
         add(add_enumerate(app, enumerate), enumerate);
-        add(add_power(app, power), power);
         add(add_coverage(app, coverage), coverage);
         add(add_outputs(app, outputs), outputs);
         add(add_compare(app, compare), compare);

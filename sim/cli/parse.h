@@ -20,8 +20,8 @@ struct Print {
     Exit exit = Exit::passed;
 };
 
-using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, PowerArgs,
-                             CoverageArgs, OutputsArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
+using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, CoverageArgs,
+                             OutputsArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
 
 struct Parsed {
     Command command;

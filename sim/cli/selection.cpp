@@ -50,18 +50,18 @@ void keep_part(Selection& selection, const Shard& shard) {
 
 }  // namespace
 
-bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment, std::string_view option) {
+bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment) {
     bool known = true;
     for (const std::string& name : names) {
         const auto found = std::ranges::find(mechanism_table(), name, &NamedItem::name);
         if (found != mechanism_table().end() && found->available) continue;
         known = false;
-        environment.err << (found != mechanism_table().end()
-                                ? fmt::format(
-                                      "lockstep: {}: the mechanism \"{}\" cannot be switched off in this version\n",
-                                      option, name)
-                                : fmt::format("lockstep: {}: there is no mechanism \"{}\"{}\n", option, name,
-                                              engine::suggestion(name, names_of(mechanism_table()))));
+        if (found != mechanism_table().end())
+            environment.err << fmt::format(
+                "lockstep: --without: the mechanism \"{}\" cannot be switched off in this version\n", name);
+        else
+            environment.err << fmt::format("lockstep: --without: there is no mechanism \"{}\"{}\n", name,
+                                           engine::suggestion(name, names_of(mechanism_table())));
     }
     return known;
 }

@@ -40,8 +40,7 @@ struct Selection {
                                          const std::string& build, std::string_view subcommand = "run");
 
 /// Whether every name is a mechanism that can be switched off; says on `err` which is not.
-[[nodiscard]] bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment,
-                                    std::string_view option = "--without");
+[[nodiscard]] bool mechanisms_known(const std::vector<std::string>& names, const Environment& environment);
 
 /// As one word of a POSIX shell.
 [[nodiscard]] std::string shell_quoted(const std::string& word);

@@ -133,11 +133,6 @@ const std::array kEvents{
 }  // namespace
 
 std::span<const NamedItem> mechanism_table() { return kMechanisms; }
-DataLoss loss_that_tells(std::string_view mechanism) {
-    // A server that keeps its streams over a restart says of them what its predecessor would have said.
-    const bool server_matters = mechanism == "resend_same_server" || mechanism == "floor_same_server";
-    return server_matters ? DataLoss{.redis = false, .nats = true} : DataLoss{};
-}
 std::span<const NamedItem> chaos_level_table() { return kChaosLevels; }
 std::span<const NamedItem> chaos_kind_table() { return kChaosKinds; }
 std::span<const NamedItem> chaos_heal_table() { return kChaosHeals; }

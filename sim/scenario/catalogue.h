@@ -30,8 +30,6 @@ struct NamedItem {
 /// then"). All invariants are watched whatever is lost.
 [[nodiscard]] std::vector<std::string> excused_by(DataLoss loss);
 [[nodiscard]] std::span<const NamedItem> mechanism_table();
-/// What has to get lost before it can be told that a mechanism is off: mostly nothing.
-[[nodiscard]] DataLoss loss_that_tells(std::string_view mechanism);
 
 struct FaultArg {
     std::string_view name;

@@ -85,8 +85,6 @@ private:
         ++out_.total.failures;
         ++out_.counts[signature];
         if (!options_.keep_going) over_ = true;
-        if (!out_.first_failure || draw < out_.first_failure->seed)
-            out_.first_failure = failure_of(document, result, fmt::format("explore, draw {}", draw));
         const auto known = out_.failures.find(signature);
         if (known != out_.failures.end() && known->second.events <= result.events) return nullptr;
         Failure failure = failure_of(std::move(document), result, fmt::format("explore, draw {}", draw));

@@ -45,9 +45,6 @@ struct ExploreOutcome {
     ExploreProgress total;
     /// The shortest of each kind (by events), by signature.
     std::map<std::string, Failure> failures;
-    /// The failure with the lowest number of those that were made. Every draw below it was made too, regressions apart: which
-    /// one it is does not depend on threads.
-    std::optional<Failure> first_failure;
     std::map<std::string, std::uint64_t> counts;        // runs that failed, by signature
     std::map<std::string, reports::FaultCount> faults;  // by kind, added up
     std::map<std::string, std::uint64_t> exercised;     // by invariant, added up

@@ -254,15 +254,6 @@ TEST(Explore, KeepsTheShortestOfEachKind) {
     EXPECT_EQ(outcome.next, 41U);
 }
 
-TEST(Explore, KnowsTheFirstFailureWhateverTheThreads) {
-    ExploreOptions options;
-    options.seeds = 200;
-    options.threads = 4;
-    const auto outcome = explore(runner([](std::uint64_t n) { return n % 50 == 0; }), options);
-    ASSERT_TRUE(outcome.first_failure);
-    EXPECT_EQ(outcome.first_failure->seed, 50U);
-}
-
 TEST(DrawScenario, TakesUpEveryTheme) {
     std::map<std::string, int> drawn;
     for (std::uint64_t number = 1; number <= 1200; ++number) {

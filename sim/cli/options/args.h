@@ -87,19 +87,6 @@ struct EnumerateArgs {
     bool json = false;
 };
 
-struct PowerArgs {
-    std::vector<std::string> paths;       // where the files that prove mechanisms are; empty = scenarios/
-    std::vector<std::string> mechanisms;  // empty = all that can be switched off
-    std::uint64_t first = 1;
-    std::uint64_t seeds = 1000;
-    std::uint64_t repeats = 3;
-    std::uint64_t breadth = 0;
-    bool no_shrink = false;
-    std::string markdown;
-    std::string json;  // a file, "-" for standard output, empty = none
-    unsigned threads = 0;
-};
-
 struct CoverageArgs {
     std::uint64_t first = 1;
     std::uint64_t seeds = 1000;

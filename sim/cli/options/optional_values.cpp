@@ -55,7 +55,7 @@ std::string_view command_in(const std::vector<std::string>& args) {
 std::vector<std::string> with_optional_values_settled(const std::vector<std::string>& args) {
     std::vector<std::string> out;
     const std::string_view command = command_in(args);
-    const bool json_to_file = command == "run" || command == "compare" || command == "power";
+    const bool json_to_file = command == "run" || command == "compare";
     const bool replay = command == "replay";
     const bool explore = command == "explore";
     for (std::size_t i = 0; i < args.size(); ++i) {

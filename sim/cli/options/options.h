@@ -19,7 +19,6 @@ usage::Command add_validate(const usage::Command& app, ValidateArgs& args);
 usage::Command add_verify(const usage::Command& app, VerifyArgs& args);
 usage::Command add_explore(const usage::Command& app, ExploreArgs& args);
 usage::Command add_enumerate(const usage::Command& app, EnumerateArgs& args);
-usage::Command add_power(const usage::Command& app, PowerArgs& args);
 usage::Command add_coverage(const usage::Command& app, CoverageArgs& args);
 usage::Command add_outputs(const usage::Command& app, OutputsArgs& args);
 usage::Command add_compare(const usage::Command& app, CompareArgs& args);
