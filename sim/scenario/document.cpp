@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/chaos.h"
@@ -12,7 +13,7 @@ namespace lockstep::sim {
 
 namespace {
 
-constexpr std::size_t kLineWidth = 110;
+constexpr std::size_t kLineWidth = 140;
 constexpr std::size_t kIndent = 2;
 
 /// On one line, with the spaces that the hand-written files have.
@@ -27,6 +28,19 @@ std::string inlined(const Document& value) {
                             : fmt::format("{{ {} }}", fmt::join(parts, ", "));
 }
 
+/// Words or numbers, as many on a line as fit.
+std::string filled(const Document& values, const std::string& margin) {
+    std::string out;
+    std::string line = margin;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::string one = inlined(values[i]) + (i + 1 < values.size() ? "," : "");
+        if (line.size() > margin.size() && line.size() + 1 + one.size() > kLineWidth)
+            out += std::exchange(line, margin) + "\n";
+        line += (line.size() > margin.size() ? " " : "") + one;
+    }
+    return out + line + "\n";
+}
+
 /// `used`: columns of the line that are taken already.
 void write(const Document& value, std::size_t depth, std::size_t used, std::string& out) {
     const std::string line = inlined(value);
@@ -35,11 +49,16 @@ void write(const Document& value, std::size_t depth, std::size_t used, std::stri
         out += line;
         return;
     }
+    const std::string margin((depth + 1) * kIndent, ' ');
     out += value.is_array() ? "[\n" : "{\n";
+    const auto is_structured = [](const Document& one) { return one.is_structured(); };
+    if (value.is_array() && std::none_of(value.begin(), value.end(), is_structured)) {
+        out += filled(value, margin) + std::string(depth * kIndent, ' ') + "]";
+        return;
+    }
     std::size_t left = value.size();
     for (const auto& [key, member] : value.items()) {
         const std::string name = value.is_array() ? "" : Document(key).dump() + ": ";
-        const std::string margin((depth + 1) * kIndent, ' ');
         out += margin + name;
         write(member, depth + 1, margin.size() + name.size() + 1, out);
         out += --left > 0 ? ",\n" : "\n";

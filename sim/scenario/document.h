@@ -15,7 +15,7 @@ namespace lockstep::sim {
 using Document = nlohmann::ordered_json;
 
 /// The document with line breaks where people would put them: whatever fits stays on one line, the rest is one member per
-/// line. Ends in a newline.
+/// line. Long lists of words fill lines. Ends in a newline.
 [[nodiscard]] std::string pretty(const Document& document);
 
 /// The document as the loader understands it; `file` names it in messages.

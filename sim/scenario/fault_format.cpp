@@ -11,17 +11,12 @@ namespace {
 
 using namespace shape;
 
-Shape named_definition(Shape shape, std::string_view definition) {
-    shape.definition = definition;
-    return shape;
-}
-
 Shape status() {
     const auto all = rpc_statuses();
     Shape made =
         either({integer(1, static_cast<double>(all.size() - 1)), word({all.begin() + 1, all.end()}, "gRPC status")});
     made.expected = "a gRPC status such as \"UNAVAILABLE\" or 14";
-    return named_definition(std::move(made), "status");
+    return defined(std::move(made), "status");
 }
 
 Shape argument(FaultArgKind kind) {
@@ -58,10 +53,11 @@ Shape argument(FaultArgKind kind) {
         }
         case FaultArgKind::tunables: return tunables();
         case FaultArgKind::worker_change:
-            return object({{"pool", "", text()},
-                           {"max_parallel_jobs", "", integer(0, 1'000'000)},
-                           {"capabilities", "", list(text())},
-                           {"labels", "", map(text_or_empty())}});
+            return defined(object({{"pool", "", text()},
+                                   {"max_parallel_jobs", "", integer(0, 1'000'000)},
+                                   {"capabilities", "", list(text())},
+                                   {"labels", "", map(text_or_empty())}}),
+                           "worker");
         case FaultArgKind::anything:
         case FaultArgKind::script:
         case FaultArgKind::job: return text();
@@ -110,8 +106,6 @@ std::string help_of(const FaultArg& argument) {
     return "";
 }
 
-Shape trigger() { return named_definition(object(event_filter()), "trigger"); }
-
 Shape tunable(const engine::TunableInfo& info) {
     struct Visitor {
         const engine::TunableInfo& info;
@@ -144,7 +138,7 @@ std::vector<Field> event_filter() {
     std::vector<std::string> events;
     for (const EventInfo& event : event_table()) events.emplace_back(event.name);
     return {
-        {"event", "", word(std::move(events), "event"), true},
+        {"event", "", defined(word(std::move(events), "event"), "event"), true},
         {"when", "default applied; of submit, cancel and approve, which have none, answered",
          word({"before", "applied", "answered"})},
         {"nth", "default 1", integer(1, 1e9)},
@@ -161,6 +155,8 @@ std::vector<Field> event_filter() {
         {"until", "only events up to then", duration()},
     };
 }
+
+Shape trigger() { return defined(object(event_filter()), "trigger"); }
 
 Shape fault() {
     Shape made;
@@ -182,7 +178,7 @@ Shape tunables() {
     std::vector<Field> fields;
     for (const engine::TunableInfo& info : engine::tunable_table())
         fields.push_back({std::string(info.name), std::string(info.help), tunable(info)});
-    return named_definition(object(std::move(fields)), "tunables");
+    return defined(object(std::move(fields)), "tunables");
 }
 
 Shape pools_document() {
@@ -199,7 +195,7 @@ Shape pools_document() {
                      {"drain_started_at", "", text_or_empty()},
                      {"drain_timeout_seconds", "", integer(0, 1e9)}}))},
     });
-    return named_definition(std::move(made), "pools");
+    return defined(std::move(made), "pools");
 }
 
 Shape timeouts_document() {
@@ -215,10 +211,10 @@ Shape timeouts_document() {
     add_timeout(reconciler, "dispatch_timeout", "overrides the tunable dispatch_timeout");
     add_timeout(reconciler, "running_timeout", "overrides the tunable running_timeout");
     add_timeout(reconciler, "scan_interval", "overrides reconciler_interval and replayer_interval");
-    return named_definition(object({{"topics", "", map(object(std::move(topic)))},
-                                    {"workflows", "", map(object(std::move(workflow)))},
-                                    {"reconciler", "", object(std::move(reconciler))}}),
-                            "timeouts");
+    return defined(object({{"topics", "", map(object(std::move(topic)))},
+                           {"workflows", "", map(object(std::move(workflow)))},
+                           {"reconciler", "", object(std::move(reconciler))}}),
+                   "timeouts");
 }
 
 }  // namespace lockstep::sim::format

@@ -33,15 +33,20 @@ Shape named(std::span<const NamedItem> table, std::string_view noun) {
     return made;
 }
 
+Shape mechanism() { return defined(named(mechanism_table(), "mechanism"), "mechanism"); }
+Shape invariant() { return defined(named(invariant_table(), "invariant"), "invariant"); }
+
 Shape invariants() {
-    Shape names = list(named(invariant_table(), "invariant"), 1);
+    Shape names = list(invariant(), 1);
     Shape made =
         either({word({"all"}), names, object({{"violated", "a counterexample: these must be violated", names, true}})});
     made.expected = "\"all\", a list of invariants, or {\"violated\": [...]}";
     return made;
 }
 
-Shape rare_branch() { return word({engine::kRareBranches.begin(), engine::kRareBranches.end()}, "rare branch"); }
+Shape rare_branch() {
+    return defined(word({engine::kRareBranches.begin(), engine::kRareBranches.end()}, "rare branch"), "rare_branch");
+}
 
 std::vector<std::string> texts(std::span<const std::string> words) { return {words.begin(), words.end()}; }
 
@@ -199,6 +204,8 @@ Shape chaos() {
     });
 }
 
+Shape job_state() { return defined(word(texts(job_states()), "job state"), "job_state"); }
+
 std::vector<Field> outcomes() {
     auto event = format::event_filter();
     event.push_back({"outcome", "", word({"applied", "not_applied", "unknown"})});
@@ -210,31 +217,34 @@ std::vector<Field> outcomes() {
          "only messages whose packet has these, by path, such as {\"job_result.error_code\": \"timeout*\"}; * is any "
          "run of characters, and a field at its default is \"\"",
          map(text_or_empty())});
-    event.push_back({"before_event", "only those before the nth of these of the run, the node or the job",
-                     object(format::event_filter())});
-    event.push_back({"in_state", "only those about a job in this state", word(texts(job_states()), "job state")});
+    event.push_back(
+        {"before_event", "only those before the nth of these of the run, the node or the job", format::trigger()});
+    event.push_back({"in_state", "only those about a job in this state", job_state()});
     event.push_back({"count", "default >= 1", comparison()});
     return {
         {"states", "jobs by final state", map(comparison(), texts(job_states()), "job state")},
-        {"jobs", "final state by job id", map(word(texts(job_states()), "job state"))},
+        {"jobs", "final state by job id", map(job_state())},
         {"run_states", "workflow runs by status at the end", map(comparison(), texts(run_statuses()), "run status")},
         {"runs", "status at the end by run id", map(word(texts(run_statuses()), "run status"))},
         {"steps", "status at the end by run id and step, as in the run's `steps`",
          map(map(word(texts(step_statuses()), "step status")))},
         {"metrics", "name{label=\"v\"}:statistic; histograms have p50, p99, max, sum, count", map(comparison())},
-        {"events", "", list(object(std::move(event)))},
+        {"events", "", list(defined(object(std::move(event)), "expected_event"))},
         {"dead_letters", "entries at the end",
-         list(object({{"job", "glob", text()},
-                      {"code", "reason code; glob", text_or_empty()},
-                      {"reason", "glob", text_or_empty()},
-                      {"count", "default >= 1", comparison()}}))},
+         list(defined(object({{"job", "glob", text()},
+                              {"code", "reason code; glob", text_or_empty()},
+                              {"reason", "glob", text_or_empty()},
+                              {"count", "default >= 1", comparison()}}),
+                      "expected_letter"))},
         {"redis", "what Redis holds",
-         list(object({{"key", "", text(), true},
-                      {"field", "of a hash", text_or_empty()},
-                      {"member", "of a list, a set or a sorted set, where its score is the value", text_or_empty()},
-                      {"value", "glob; default: any", text_or_empty()},
-                      {"absent", "whether there is no such thing; default false", flag()},
-                      {"at", "virtual time; default: at the end", duration()}}))},
+         list(defined(
+             object({{"key", "", text(), true},
+                     {"field", "of a hash", text_or_empty()},
+                     {"member", "of a list, a set or a sorted set, where its score is the value", text_or_empty()},
+                     {"value", "glob; default: any", text_or_empty()},
+                     {"absent", "whether there is no such thing; default false", flag()},
+                     {"at", "virtual time; default: at the end", duration()}}),
+             "expected_value"))},
         {"sometimes", "rare branches that the seeds of a run must have reached", list(rare_branch())},
     };
 }
@@ -247,8 +257,8 @@ Shape expectations() {
 
 Shape proof() {
     return object({
-        {"without", "the mechanism that the second run goes without", named(mechanism_table(), "mechanism"), true},
-        {"violated", "the invariants that break then, and no other", list(named(invariant_table(), "invariant"), 1)},
+        {"without", "the mechanism that the second run goes without", mechanism(), true},
+        {"violated", "the invariants that break then, and no other", list(invariant(), 1)},
         {"expect", "what else is different then", object(outcomes())},
     });
 }
@@ -266,7 +276,7 @@ Shape scenario() {
         {"load", "what the gateway submits and the operator does", list(load())},
         {"faults", "", list(format::fault())},
         {"chaos", "a fault schedule drawn from the seed", chaos()},
-        {"without", "protective mechanisms switched off", list(named(mechanism_table(), "mechanism"))},
+        {"without", "protective mechanisms switched off", list(mechanism())},
         {"expect", "", expectations()},
         {"proves", "what a mechanism is good for: the file is run a second time without it", proof()},
     });

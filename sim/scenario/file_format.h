@@ -21,6 +21,7 @@ namespace format {
 [[nodiscard]] Shape fault();
 /// The keys that place something on the stream of events; "event" is required.
 [[nodiscard]] std::vector<Field> event_filter();
+[[nodiscard]] Shape trigger();
 
 }  // namespace format
 

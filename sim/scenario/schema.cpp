@@ -1,14 +1,14 @@
 #include "sim/scenario/schema.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "sim/scenario/document.h"
 
 namespace lockstep::sim {
 
 namespace {
 
-// Insertion order is kept, so that a reader meets the keys in the order of the table.
-using Json = nlohmann::ordered_json;
+using Json = Document;
 using ShapeKind = Shape::Kind;
 
 constexpr const char* kDurationPattern = "(0|(([0-9]+(\\.[0-9]*)?|\\.[0-9]+)(ns|us|µs|ms|s|m|h))+)";
@@ -136,7 +136,7 @@ std::string json_schema(const Shape& root, const std::string& title, const std::
     Json definitions = Json::object();
     for (const auto& [name, definition] : writer.definitions()) definitions[name] = definition;
     schema["$defs"] = std::move(definitions);
-    return schema.dump(2) + "\n";
+    return pretty(schema);
 }
 
 }  // namespace lockstep::sim

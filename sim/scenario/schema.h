@@ -7,7 +7,7 @@
 
 namespace lockstep::sim {
 
-/// The whole schema, indented, ending in a newline. Shapes with a definition name are written once, under $defs.
+/// The whole schema, as `pretty` writes it. Shapes with a definition name are written once, under $defs.
 [[nodiscard]] std::string json_schema(const Shape& root, const std::string& title, const std::string& description);
 
 }  // namespace lockstep::sim

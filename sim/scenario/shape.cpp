@@ -18,11 +18,6 @@ Shape of_kind(Shape::Kind kind) {
     return made;
 }
 
-Shape defined(Shape shape, std::string_view definition) {
-    shape.definition = definition;
-    return shape;
-}
-
 std::string bounds(const Shape& shape) {
     const bool bounded_below = shape.min > std::numeric_limits<double>::lowest();
     const bool bounded_above = shape.max < kWholeMax;
@@ -46,6 +41,11 @@ std::string quoted(const std::vector<std::string>& words) {
 }  // namespace
 
 namespace shape {
+
+Shape defined(Shape shape, std::string_view definition) {
+    shape.definition = definition;
+    return shape;
+}
 
 Shape text() {
     Shape made = of_kind(Shape::Kind::text);

@@ -78,6 +78,8 @@ namespace shape {
 [[nodiscard]] Shape object(std::vector<Field> fields);
 [[nodiscard]] Shape either(std::vector<Shape> alternatives);
 [[nodiscard]] Shape document(std::string_view expected);
+/// The same, written once in the schema, under this name.
+[[nodiscard]] Shape defined(Shape shape, std::string_view definition);
 
 }  // namespace shape
 
