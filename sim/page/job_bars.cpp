@@ -15,7 +15,6 @@ namespace {
 using fakes::EventKind;
 using fakes::When;
 using reports::Timeline;
-using Stretch = Timeline::Stretch;
 
 std::int64_t in_us(std::int64_t ns) { return ns / 1000; }
 
@@ -26,9 +25,9 @@ std::string_view work_in(engine::JobState state) {
 }
 
 /// Puts `piece` in place of what stands in the stretches at that time; nothing is put where nothing stands.
-void lay_over(std::vector<Stretch>& stretches, const Stretch& piece) {
-    std::vector<Stretch> made;
-    for (const Stretch& under : stretches) {
+void lay_over(std::vector<Timeline::Stretch>& stretches, const Timeline::Stretch& piece) {
+    std::vector<Timeline::Stretch> made;
+    for (const Timeline::Stretch& under : stretches) {
         const std::int64_t from = std::max(under.from_us, piece.from_us);
         const std::int64_t to = std::min(under.to_us, piece.to_us);
         if (from >= to) {
@@ -58,7 +57,7 @@ public:
 private:
     struct Found {
         Timeline::Job job;
-        std::vector<Stretch> with_kernel;
+        std::vector<Timeline::Stretch> with_kernel;
         std::string at_worker;  // the stretch that is open; empty: none
         std::int64_t since_us = 0;
         bool ended = false;
@@ -110,15 +109,15 @@ private:
     void finish(Found& found, std::int64_t end) {
         leave_worker(found, end);
         if (!found.ended) found.job.to_us = end;
-        std::vector<Stretch> waits;
+        std::vector<Timeline::Stretch> waits;
         if (const auto known = history_.waits.jobs.find(found.job.id); known != history_.waits.jobs.end())
             for (const JobWaits::Wait& wait : known->second)
                 if (in_us(wait.from_ns) < in_us(wait.to_ns))
                     waits.push_back({wait.cause, in_us(wait.from_ns), in_us(wait.to_ns)});
-        for (const Stretch& question : found.with_kernel) lay_over(waits, question);
+        for (const Timeline::Stretch& question : found.with_kernel) lay_over(waits, question);
         auto& all = found.job.stretches;
         all.insert(all.end(), waits.begin(), waits.end());
-        std::ranges::sort(all, {}, &Stretch::from_us);
+        std::ranges::sort(all, {}, &Timeline::Stretch::from_us);
     }
 
     const History& history_;

@@ -113,6 +113,7 @@ TEST_F(MessagesTrue, CancellationsAndAuditsAreAddressedAsDocumented) {
     };
     packet.mutable_job_cancel()->set_reason("its tenant said so");
     packet.mutable_job_cancel()->set_job_id("a");
+    packet.mutable_job_cancel()->set_reason("enough");
     tell(wire::kSubjectCancel);
     packet.mutable_job_progress()->set_job_id("a");
     tell(wire::kSubjectAuditOutputPolicy);
