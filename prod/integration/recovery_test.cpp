@@ -100,10 +100,11 @@ TEST_F(RecoveryTest, FiveKillsWithHundredsOfJobsInHandSetNothingAside) {
         world->kernel().signal(SIGSTOP);
         if (kill == 1) ASSERT_EQ(world->ctl({"submit", "--count", std::to_string(kJobs)}).exit_code, 0);
         if (kill <= 3) {
-            EXPECT_TRUE(Deployment::until([&] { return in_hand() >= kJobs / 2; }, 20s))
+            // Nearly all: those that one of the kills did not find in hand would not be handled alone by the fourth.
+            EXPECT_TRUE(Deployment::until([&] { return in_hand() >= kJobs * 9 / 10; }, 40s))
                 << in_hand() << ", kill " << kill;
         } else {
-            EXPECT_TRUE(victim.says("handled alone")) << "kill " << kill;
+            EXPECT_TRUE(victim.says("handled alone", 40s)) << "kill " << kill;
         }
         victim.kill();
         // The life of the locks is over; the marks stay.

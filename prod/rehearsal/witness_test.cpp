@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "engine/wire/messages.h"
@@ -60,15 +61,31 @@ protected:
     /// `dated`: Unix time in microseconds.
     void move(const std::string& job, const std::string& from, const std::string& to, std::int64_t dated = kBegan) {
         const std::string ttl = millis(tunables_.job_meta_ttl);
-        const std::string at_us = std::to_string(dated);
-        std::vector<std::vector<std::string>> commands{{"HSET", "job:meta:" + job, "state", to, "updated_at", at_us},
+        const std::string at_us = std::to_string(dated + ++moves_);
+        std::vector<std::string> record{"HSET", "job:meta:" + job};
+        std::ranges::copy(fields_of(to), std::back_inserter(record));
+        record.insert(record.end(), {"state", to, "updated_at", at_us, "attempts", "0"});
+        std::vector<std::vector<std::string>> commands{record,
                                                        {"PEXPIRE", "job:meta:" + job, ttl},
                                                        {"SET", "job:state:" + job, to, "PX", ttl},
                                                        {"RPUSH", "job:events:" + job, at_us + "|" + to},
                                                        {"PEXPIRE", "job:events:" + job, ttl},
+                                                       {"ZADD", "job:recent", at_us, job},
                                                        {"ZADD", index_of(to), at_us, job}};
         if (!from.empty()) commands.push_back({"ZREM", index_of(from), job});
+        if (to == "SUCCEEDED") {
+            commands.push_back({"ZADD", "worker:jobs:w-0", at_us, job});
+            commands.push_back({"PEXPIRE", "worker:jobs:w-0", ttl});
+        }
         script(job, commands);
+    }
+    /// What a scheduler writes with such a state (redis-schema.md 3).
+    static std::vector<std::string> fields_of(std::string_view state) {
+        if (state == "DISPATCHED") return {"ls_dispatch", "1", "ls_dispatches", "1", "ls_stream_floor", "0"};
+        if (state == "RUNNING") return {"ls_published", "1"};
+        if (state == "SUCCEEDED") return {"worker_id", "w-0"};
+        if (state == "FAILED") return {"ls_retryable", "1"};
+        return {};
     }
     void publish(const std::string& subject, const std::string& bytes, const std::string& answer_to,
                  const std::string& message_id = {}) {
@@ -124,7 +141,7 @@ private:
     sim::EventNumber present() override { return witness.events(); }
     const sim::Time& told_at() const override { return witness.told_at(); }
 
-    std::int64_t clock_ = kBegan;
+    std::int64_t clock_ = kBegan, moves_ = 0;
     std::set<std::string> found_;
     sim::Judgement judgement_{*this, sim::Vantage::outside};
     const engine::Tunables tunables_;  // before the rules, which look at them as long as they live
@@ -226,7 +243,8 @@ TEST_F(WitnessTest, AResultPointerThatIsNotTheWorkersIsFound) {
     dispatch("j");
     move("j", "", "RUNNING");
     report("j", "redis://res:j");
-    redis({"HSET", "job:meta:j", "result_ptr", "redis://res:other"});
+    const std::string other = "redis://res:other";
+    script("j", {{"HSET", "job:meta:j", "result_ptr", other}, {"SET", "job:result_ptr:j", other, "PX", "604800000"}});
     move("j", "RUNNING", "SUCCEEDED");
     EXPECT_EQ(broken(), Names{"result_kept"});
 }
