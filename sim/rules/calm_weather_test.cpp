@@ -161,6 +161,9 @@ constexpr Story kCalmMessages[] = {
      "deliver ask delay ask queue ask dequeue ask approve ask m=2 deliver ask age=0s ask"},
     {"WhatGoesWrongCostsOneQuestionMoreEachTime", "deliver ask disturb=kernel.outage ask ok unanswered ask ask ok ask",
      "policy is asked about it 5 times, and there were 4 occasions to"},
+    {"WhileNatsIsAwayEachDelayOfAPublishCostsOne",
+     "deliver ask fault=nats.pause@nobody +2s ask +2s ask +2s ask +10ms ask ok +10ms ask",
+     "policy is asked about it 6 times, and there were 5 occasions to"},
     {"WhatRedisHasForgottenIsNotJudgedAndTheRestIs", "deliver state=RUNNING ask kept=RUNNING ask evict=job:meta:J ask",
      "policy is asked about it 2 times"},
 };

@@ -89,7 +89,10 @@ protected:
         model().set_tunables(settings);
         for (const RuleFactory make : all) {
             const auto invariant = std::ranges::find(invariants(), make, &Invariant::rules);
-            judgement_.add(invariant->name, "by default", make, tunables);
+            // A test may make a factory of its own.
+            const bool is_known = invariant != invariants().end();
+            judgement_.add(is_known ? invariant->name : std::string_view("made_by_a_test"), "by default", make,
+                           tunables);
         }
     }
     ~RuleTest() override {
