@@ -157,7 +157,9 @@ Task<void> PendingReplayer::try_stored(JobId job, std::string tenant, Semaphore:
         if (!request) {
             // Ticks pass by who stands in a line. It may be a new job: the age at which they would meet it comes first.
             std::string reason = why_unreadable(stored.value(), request.error().detail);
-            co_await give_up(std::move(job), std::move(reason), context_.ports.clock.in(context_.tunables.pending_age));
+            co_await give_up(job, std::move(reason), context_.ports.clock.in(context_.tunables.pending_age));
+            // Nor is it woken again before this replica has forgotten it.
+            if (requestless_.contains(job)) park(std::move(job), std::move(tenant), context_.tunables.pending_age);
             co_return;
         }
         tenant = wire::tenant_of(*request);

@@ -175,6 +175,22 @@ TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
     EXPECT_EQ(replayer.requestless(), 0u);
 }
 
+TEST_F(Replayer, AWokenJobWhoseRequestCannotBeReadIsGivenUpWithoutBeingWokenAgain) {
+    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
+                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
+    engine::DeadLetters letters(replica, replica.letters);
+    engine::Dispatcher dispatcher(replica, letters);
+    engine::RequestHandler requests(replica, letters, dispatcher);
+    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
+    orphan_without_request("j1");
+    replayer.wake(engine::JobId("j1"));
+    loop.run_for(tunables.pending_age + 1s);
+    EXPECT_EQ(state("j1"), "PENDING") << "its request may be on its way";
+    loop.run_for(tunables.pending_age);
+    EXPECT_EQ(state("j1"), "FAILED");
+    EXPECT_EQ(dead_letter_code("j1"), "request_missing");
+}
+
 /// Comes to no end with any job.
 class NeverDone final : public engine::RequestTaker {
 public:

@@ -169,8 +169,11 @@ void Model::record_score(fakes::NodeId client, std::string_view key, std::string
 
 void Model::record_removal(std::string_view key, fakes::redis::Removal why) {
     const bool evicted = why == fakes::redis::Removal::evicted;
-    if (evicted && key.starts_with(kRequestPrefix))
-        job(key.substr(kRequestPrefix.size())).sources.request_unread = true;
+    if (evicted && key.starts_with(kRequestPrefix)) {
+        Job& about = job(key.substr(kRequestPrefix.size()));
+        about.sources.request_unread = true;
+        recount(about, [&about] { about.request_damaged = true; });
+    }
     if (evicted && key.starts_with(kLetterPrefix)) {
         RecordSources& sources = job(key.substr(kLetterPrefix.size())).sources;
         // Its writer may be about to publish it, and whichever scheduler finds the job without one writes another.

@@ -196,8 +196,11 @@ void Model::follow_rollback_lock(const Event& event, Time now) {
     if (!is_taken || event.flag) return;
     std::erase_if(stack.rollbacks, [&](const SagaStack::Rollback& one) { return one.replica == event.node; });
     stack.rollbacks.push_back({event.node, now});
-    for (SagaEntry* one : stack.recorded)
+    ++sagas_.order;
+    for (SagaEntry* one : stack.recorded) {
         if (!one->met) one->met = now;
+        one->saga->last_step = sagas_.order;
+    }
 }
 
 void Model::lose_stack(std::string_view key, fakes::redis::Removal why) {
@@ -254,7 +257,7 @@ void Model::follow_saga(Job& job, State to) {
     if (fails) {
         Saga& saga = sagas_.named(saga_name(*request));
         saga.may_roll_back = true;
-        if (!std::exchange(saga.is_under_way, true)) saga.last_step = ++sagas_.order;
+        saga.is_under_way = true;
         if (!job.reported.in_doubt) saga.owed_since = ++sagas_.order;
     } else if (!request->compensation().topic().empty() && job.causes.request_stored && !job.request_damaged) {
         job.undoing.due_in = &sagas_.named(saga_name(*request));

@@ -56,7 +56,7 @@ struct Saga {
     bool is_run = false;
     bool may_roll_back = false;               // one of its jobs failed fatally
     std::optional<std::uint64_t> owed_since;  // the latest failure that owes a rollback for certain
-    std::uint64_t last_step = 0;              // the beginning of the rollback, or when one was taken last
+    std::uint64_t last_step = 0;              // the look at its stack: when that was locked, or when one was taken last
     std::uint64_t ended = 0;                  // when its last rollback was over
     bool is_under_way = false;  // since one of its jobs failed, until Redis owes no rollback or nothing is left to take
     bool is_lost = false;       // Redis has lost something of it

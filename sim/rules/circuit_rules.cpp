@@ -156,7 +156,7 @@ private:
     EventNumber trip_ = 0;
     Time failures_since_{};
     bool is_lost_ = false;                          // something of this trip was evicted or lost with its server's data
-    std::map<fakes::NodeId, std::int64_t> probes_;  // of this trip
+    std::map<fakes::JobNumber, fakes::NodeId> probes_;  // of this trip, without an answer: a job that is asked about anew keeps its place
     std::vector<Probe> told_;                       // what has begun since the open time of this trip was over
     std::set<fakes::NodeId> detached_;              // could not reach the shared circuit since the trip
     std::int64_t probes_succeeded_ = 0;
@@ -200,10 +200,11 @@ void Circuit::on_asked(const PolicyAsked& asked, const Model& model, Verdict& ve
 }
 
 void Circuit::on_probe(const PolicyAsked& asked, const Model& model, Verdict& verdict) {
-    ++probes_[asked.node];
+    probes_[asked.job->number] = asked.node;
     if (detached_.contains(asked.node)) return;  // it has nothing to go by but a circuit of its own
-    std::int64_t probes = 0;
-    for (const auto& [node, count] : probes_) probes += detached_.contains(node) ? 0 : count;
+    const std::int64_t probes = probes_succeeded_ + std::ranges::count_if(probes_, [this](const auto& probe) {
+                                    return !detached_.contains(probe.second);
+                                });
     // As many as close it may follow each other, even if fewer are let through at a time.
     const std::int64_t allowed = std::max<std::int64_t>(tunables_.circuit_half_open_max, tunables_.circuit_close_after);
     verdict.require(probes <= allowed, trip_, "it is probe {} of a half-open circuit that allows {}: {}", probes,
@@ -211,7 +212,7 @@ void Circuit::on_probe(const PolicyAsked& asked, const Model& model, Verdict& ve
     if (probes > allowed || model.clocks_jumped()) return;  // by which a place among them would be free too soon
     const auto others = std::ranges::count_if(calls_, [&](const auto& call) {
         const Begun& other = call.second;
-        return other.is_sure && !other.is_unclear && other.trips == trips_ && call.first != call_of(asked);
+        return other.is_sure && !other.is_unclear && other.trips == trips_ && call.first.second != asked.job->number;
     });
     verdict.require(others < tunables_.circuit_half_open_max, trip_,
                     "it is asked about while {} probes are waiting for their answers, and {} may be let through at a "
@@ -273,6 +274,7 @@ void Circuit::on_success(const PolicyAnswered& answered, const Begun& begun, Ver
                           to_millis(kReportWithin), shared_.failures);
         });
     if (phase_ != Phase::half_open || !begun.is_probe || begun.trips != trips_) return;
+    probes_.erase(answered.job->number);
     if (++probes_succeeded_ >= tunables_.circuit_close_after) enter(Phase::closed, answered.at);
 }
 
@@ -367,7 +369,7 @@ void Circuit::on_node(const NodeChanged& node) {
     answers_.erase(node.node);
     // What became of its probes, it may tell too late or not at all: their places come free in time. Should one be answered
     // after all, it is an answer.
-    probes_.erase(node.node);
+    std::erase_if(probes_, [&node](const auto& probe) { return probe.second == node.node; });
     if (node.what == fakes::EventKind::paused) {
         own_.freeze(node.node);
         for (auto& [call, begun] : calls_) begun.is_unclear |= call.first == node.node;

@@ -112,6 +112,7 @@ constexpr Story kCircuits[] = {
     {"ProbesOfACrashedReplicaHoldNoPlaces", "half probes down ask=d,e,f@other ok ask=g@other", "g:"},
     {"ProbesOfWhichAFrozenReplicaDidNotTellHoldNoPlaces", "half probes freeze ask=d,e,f@other ok ask=g@other", "g:"},
     {"ProbesThatFailedAtALivingReplicaHoldTheirPlaces", "half probes ask=d@other", "d:"},
+    {"AJobThatIsAskedAboutAnewKeepsItsPlace", "half ask=a,b,c ask=a ok ask=d", "d:"},
     {"TheCrashOfAReplicaFreesNoPlacesOfOthers", "half probes down@other ask=d@other", "d:"},
     {"TheCircuitIsClosedByAsManyAnswersAsItTakes", "half ask=a answer=a ask=b answer=b close"},
     {"OneAnswerClosesNothing", "half ask=a answer=a ask=b close", "about a (answered"},

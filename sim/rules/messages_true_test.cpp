@@ -68,6 +68,10 @@ TEST_F(MessagesTrue, ADispatchGoesUnderTheTraceOfItsJob) {
     packet.set_trace_id("a");
     publish("worker.w.jobs", "jobreq:a:1");
     EXPECT_THAT(found, ElementsAre(HasSubstr("has the trace a, which is t")));
+    found.clear();
+    fault("corrupt");
+    publish("worker.w.jobs", "jobreq:a:1");
+    EXPECT_THAT(found, IsEmpty()) << "its handler may have been delivered something else than the one that wrote t";
 }
 
 TEST_F(MessagesTrue, AnotherMessageIdIsNoticed) {

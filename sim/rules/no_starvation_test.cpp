@@ -101,6 +101,7 @@ constexpr Story kStarvation[] = {
     {"AFailoverThatKeepsTheQueueKeepsTheJobInIt",
      "submit=a try=a queue=a failover +1h try=a ok lost_queue +1h try=a found=1 found_queue +1h try=a", "a:"},
     {"AJobWhoseRequestAFailoverHasTakenCannotBeTried", "submit=a try=a lost_request +1h try=a"},
+    {"NorCanOneWhoseRequestWasEvicted", "submit=a try=a evict=job:req:a +1h try=a"},
     {"AJobLeavesItsQueueWhenThatIsGone",
      "submit=a try=a queue=a others +1h try=a ok remove=lockstep:tenant:waiting:small +1h try=a", "a:"},
     {"AndThatForWorkers",

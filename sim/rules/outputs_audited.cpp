@@ -1,8 +1,9 @@
 // A listener on `sys.audit.output_policy` learns what output policy has done to outputs (OUT-06, OUT-10; wire.md 2.2;
 // engine/delivery-semantics.md).
 //
-// 1. An event names the step `output_policy`, is done to 100 per cent and ends with the job's topic. It says DENIED of a job whose output is withheld, and SUCCEEDED of one whose output
-//    passes though something was taken out of it, or not all of it was seen: never of one that is withheld.
+// 1. An event names the step `output_policy`, is done to 100 per cent and ends with the job's topic, or with `unknown` where the request
+//    cannot be read. It says DENIED of a job whose output is withheld, and SUCCEEDED of one whose output passes though something was
+//    taken out of it, or not all of it was seen: never of one that is withheld.
 // 2. When all is quiet, every output that is withheld has been told of, as its dead letter has: the same node tells both.
 // 3. Of an output that passes redacted the node that recorded it tells, if nothing has disturbed that node since: it is not repeated.
 // What Redis has lost of a job whose output is still to be told of, its dead letter included, cannot be told. That excuses this
@@ -29,8 +30,11 @@ void says_what_is_recorded(const OutputTold& told, const Model&, Verdict& verdic
     verdict.require(told.percent == 100, 0, "its output is reported as {} % done", told.percent);
     const auto& recorded = told.job->output.recorded;
     if (is_forgotten(*told.job)) return;
-    const std::string topic = fmt::format(" (topic={})", told.job->topic);
-    verdict.require(told.job->topic.empty() || told.message.ends_with(topic), 0,
+    const auto names = [&told](std::string_view topic) {
+        return told.message.ends_with(fmt::format(" (topic={})", topic));
+    };
+    const bool is_unread = told.job->request_damaged || told.job->sources.request_unread;
+    verdict.require(told.job->topic.empty() || names(told.job->topic) || (is_unread && names("unknown")), 0,
                     "its output is reported with '{}', and its topic is {}", told.message, told.job->topic);
     verdict.require(recorded.has_value(), 0, "its output is reported, and no decision on it is recorded");
     if (!recorded) return;

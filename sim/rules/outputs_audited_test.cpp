@@ -47,7 +47,11 @@ TEST_F(OutputsAuditedTest, AnEventIsOfAllOfTheOutputAndNamesTheTopic) {
     EXPECT_THAT(found, IsEmpty());
     audit(cap::JOB_STATUS_SUCCEEDED, "output_policy", 50);
     audit(cap::JOB_STATUS_SUCCEEDED, "output_policy", 100, "because");
-    EXPECT_THAT(found, ElementsAre(HasSubstr("50 % done"), HasSubstr("its topic is job.x")));
+    audit(cap::JOB_STATUS_SUCCEEDED, "output_policy", 100, "because (topic=unknown)");
+    EXPECT_THAT(found, ElementsAre(HasSubstr("50 % done"), HasSubstr("its topic is job.x"), HasSubstr("topic=unknown")));
+    keys.set_string("job:req:J", "{", kNever);
+    audit(cap::JOB_STATUS_SUCCEEDED, "output_policy", 100, "because (topic=unknown)");
+    EXPECT_THAT(found, SizeIs(3));
 }
 
 TEST_F(OutputsAuditedTest, AnEventSaysWhatTheRecordSays) {

@@ -66,10 +66,13 @@ bool is_hash_of_input(std::string_view text) {
                               size.find_first_not_of("0123456789") == std::string_view::npos);
 }
 
-/// What lies elsewhere than in Redis is not read.
-bool has_input(const Job& job) {
-    const cap::JobRequest* request = job.request.latest();
-    return request != nullptr && !engine::wire::key_of_pointer(request->context_ptr()).empty();
+/// Of what was asked about: what else is stored under its name meanwhile may have one. What lies elsewhere than in Redis is not read.
+bool has_input(const RecordSources& sources, const std::shared_ptr<const cap::JobRequest>* bound_to) {
+    const auto reads = [](const auto& request) {
+        return !engine::wire::key_of_pointer(request->context_ptr()).empty();
+    };
+    if (bound_to != nullptr) return reads(*bound_to);
+    return !sources.request_unread && !sources.requests.empty() && std::ranges::all_of(sources.requests, reads);
 }
 
 /// 1
@@ -83,14 +86,16 @@ void decision_is_true(const JobWritten& written, const Model&, Verdict& verdict)
     const std::string_view bound_to = change.field("safety_job_hash");
     const bool any_request = bound_to.empty() || sources.request_unread || sources.requests.empty();
     const auto has_that = [&](const auto& request) { return approval_hash(*request, change.job->name) == bound_to; };
-    verdict.require(any_request || std::ranges::any_of(sources.requests, has_that), 0,
+    const auto found = std::ranges::find_if(sources.requests, has_that);
+    const auto* bound = any_request || found == sources.requests.end() ? nullptr : &*found;
+    verdict.require(any_request || bound != nullptr, 0,
                     "its approval is bound to the hash {}, and none of its stored requests has that", bound_to);
     const std::string_view decision = change.field("safety_decision");
     const bool is_question = decision == "REQUIRE_APPROVAL" && change.field("state") == "APPROVAL_REQUIRED";
     const bool is_grant = change.field("safety_reason") == "approval granted";
     // Where the mode is open a human may be asked about an input that nobody could read.
     const bool is_bound = is_grant || (is_question && !change.job->input_unread);
-    verdict.require(!is_bound || !has_input(*change.job) || is_hash_of_input(sources.input_hash), 0,
+    verdict.require(!is_bound || !has_input(sources, bound) || is_hash_of_input(sources.input_hash), 0,
                     "its record has {} as what its input was {}",
                     sources.input_hash.empty() ? "nothing" : sources.input_hash,
                     is_grant ? "when its approval was granted" : "when a human was asked");

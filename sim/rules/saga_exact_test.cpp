@@ -162,12 +162,13 @@ constexpr Story kSagas[] = {
     // a was recorded before the rollback looked; d succeeded after the failure.
     {"ARollbackThatFindsNothingIsOver",
      "lock fail=f owe succeed=a submit=a ok take fail=g owe over succeed=later submit=later take found=1 succeed=b,c "
-     "fail=h succeed=d submit=b",
+     "fail=h lock succeed=d submit=b",
      "later: it is undone by comp-later, and nothing of the saga of workflow acme/travel|b: it is undone before c, "
      "which succeeded later"},
+    {"WhatSucceedsAfterTheLookAtTheStackIsForTheNextLook", "succeed=a,b fail=f owe over lock succeed=c fail=g submit=b"},
     // One more time, one that was changed on its way, one beside the rollback.
     {"NothingIsUndoneTwiceOrTooEarly",
-     "succeed=a,b,c fail=f submit=b found=1 submit_changed=c submit=b succeed=d submit=a found=1 submit=b:comp-2",
+     "succeed=a,b,c fail=f lock submit=b found=1 submit_changed=c submit=b succeed=d submit=a found=1 submit=b:comp-2",
      "b: it is undone before c, which succeeded later|b: it is undone by comp-2, and before that by comp-b"},
     // The denial of b was not used up, and the last answer counts; that of a is.
     {"IsSubmittedAsRecordedAndNotAgainstPolicy",
