@@ -19,9 +19,11 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
 endif()
 # Without line numbers (the other builds have them): these cost a tenth of the compilation, names are there without.
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
 
+# Only short functions are inlined: with -O1 that takes a third off the time of compiling, for a twelfth more of instructions in a run.
+add_compile_options("$<$<CXX_COMPILER_ID:Clang>:SHELL:-mllvm -inline-threshold=80>")
 # The same run must give the same bits on every machine and build: no fused multiply-add where the target happens
 # to have one, and no path of this machine in a message or a binary.
 add_compile_options(
@@ -41,8 +43,9 @@ if(LOCKSTEP_SANITIZE)
   add_link_options(-fsanitize=${LOCKSTEP_SANITIZE})
 endif()
 
-# Found once and remembered; both are conveniences, never requirements.
+# Found once and remembered; all are conveniences, never requirements.
 find_program(LOCKSTEP_CCACHE ccache)
+find_library(LOCKSTEP_MIMALLOC mimalloc)
 if(LOCKSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${LOCKSTEP_CCACHE})
   if(LOCKSTEP_UNITY)
@@ -50,6 +53,10 @@ if(LOCKSTEP_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${LOCKSTEP_CCACHE})
   endif()
+endif()
+if(LOCKSTEP_MIMALLOC)
+  # A tenth of the compiler's time goes into malloc.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env LD_PRELOAD=${LOCKSTEP_MIMALLOC} ${CMAKE_CXX_COMPILER_LAUNCHER})
 endif()
 find_program(LOCKSTEP_MOLD mold)
 if(LOCKSTEP_MOLD)

@@ -35,13 +35,15 @@ if(LOCKSTEP_UNITY)
   endif()
 endif()
 
-# lockstep_compile(<target> [TESTS] [COLD <truth value>] [BATCH <sources>])
+# lockstep_compile(<target> [TESTS] [COLD <truth value>] [BATCH <sources>] [HEADERS <header>...])
+#
+# HEADERS are precompiled beside the others, for this target alone.
 #
 # Optimised or not, and with LOCKSTEP_UNITY in batches and with the precompiled headers of its kind. In a batch, what a file keeps for
 # itself must differ by name from what the others do; what cannot share a translation unit says so by its source property
 # SKIP_UNITY_BUILD_INCLUSION.
 function(lockstep_compile target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "COLD;BATCH" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "COLD;BATCH" "HEADERS")
   set(headers lockstep_precompiled)
   if(arg_COLD OR arg_TESTS)
     target_compile_options(${target} PRIVATE ${LOCKSTEP_COLD_OPTIONS})
@@ -53,7 +55,12 @@ function(lockstep_compile target)
   if(NOT LOCKSTEP_UNITY)
     return()
   endif()
-  target_precompile_headers(${target} REUSE_FROM ${headers})
+  if(arg_HEADERS)
+    target_precompile_headers(${target} PRIVATE ${LOCKSTEP_PRECOMPILED} ${arg_HEADERS})
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${headers})
+  endif()
   # A precompiled header fits only sources with the same flag, and some libraries of the daemon bring it along.
   target_compile_options(${target} PRIVATE -pthread)
   if(NOT arg_BATCH)

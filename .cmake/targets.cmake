@@ -2,15 +2,16 @@
 
 set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 
-# lockstep_library(<name> [COLD] [BATCH <sources>] [FOLDER <sub-folder>] [LINK <public dependencies>…] [PRIVATE_LINK <dependencies>…])
+# lockstep_library(<name> [COLD] [BATCH <sources>] [FOLDER <sub-folder>] [LINK <public dependencies>…]
+#                  [PRIVATE_LINK <dependencies>…] [HEADERS <header>…])
 #
-# The library of a top folder, or of the named sub-folder; COLD and BATCH as lockstep_compile takes them. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
+# The library of a top folder, or of the named sub-folder; COLD, BATCH and HEADERS as lockstep_compile takes them. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
 function(lockstep_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "BATCH;FOLDER" "LINK;PRIVATE_LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "BATCH;FOLDER" "LINK;PRIVATE_LINK;HEADERS")
   add_library(${name} STATIC)
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${LOCKSTEP_GENERATED_DIR}>)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK} $<BUILD_INTERFACE:lockstep_warnings>)
-  lockstep_compile(${name} COLD ${arg_COLD} BATCH ${arg_BATCH})
+  lockstep_compile(${name} COLD ${arg_COLD} BATCH ${arg_BATCH} HEADERS ${arg_HEADERS})
   lockstep_leave_to_its_users(${name})
   set_property(GLOBAL APPEND PROPERTY LOCKSTEP_LIBRARIES ${name})
   set_property(TARGET ${name} PROPERTY LOCKSTEP_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER})
@@ -256,6 +257,11 @@ function(lockstep_protobuf)
   target_include_directories(${arg_TARGET} SYSTEM PUBLIC $<BUILD_INTERFACE:${out}>)
   target_compile_options(${arg_TARGET} PRIVATE -w)
   set_target_properties(${arg_TARGET} PROPERTIES UNITY_BUILD ${LOCKSTEP_UNITY})
+  if(LOCKSTEP_UNITY AND NOT arg_GRPC)
+    target_precompile_headers(${arg_TARGET} PRIVATE
+      <google/protobuf/generated_message_reflection.h> <google/protobuf/map_field_inl.h> <google/protobuf/wire_format.h>)
+    target_compile_options(${arg_TARGET} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endfunction()
 
 # lockstep_fuzz(NAME <program> SOURCES <files>… [LINK <libraries>…] TARGETS <target> <runs>…)

@@ -152,13 +152,19 @@ TEST_F(Replayer, ARequestThatArrivesMeanwhileSavesItsJob) {
     EXPECT_EQ(state("j1"), "RUNNING");
 }
 
-TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
-    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
-                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
-    engine::DeadLetters letters(replica, replica.letters);
-    engine::Dispatcher dispatcher(replica, letters);
-    engine::RequestHandler requests(replica, letters, dispatcher);
-    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
+/// A replayer that ticks only when it is told to.
+class ReplayerAlone : public Replayer {
+protected:
+    engine::Replica replica{{loop, clock, entropy, slow_redis, bus, kernel, metrics, log},
+                            tunables,
+                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})")};
+    engine::DeadLetters letters{replica, replica.letters};
+    engine::Dispatcher dispatcher{replica, letters};
+    engine::RequestHandler requests{replica, letters, dispatcher};
+    engine::PendingReplayer replayer{replica, replica.store, replica.sweeps, replica.leases, letters, requests};
+};
+
+TEST_F(ReplayerAlone, JobsWithoutARequestThatOthersEndAreForgotten) {
     const auto tick = [&] {
         loop.wait(replayer.tick());
         loop.settle();
@@ -175,13 +181,7 @@ TEST_F(Replayer, JobsWithoutARequestThatOthersEndAreForgotten) {
     EXPECT_EQ(replayer.requestless(), 0u);
 }
 
-TEST_F(Replayer, AWokenJobWhoseRequestCannotBeReadIsGivenUpWithoutBeingWokenAgain) {
-    engine::Replica replica({loop, clock, entropy, slow_redis, bus, kernel, metrics, log}, tunables,
-                            *engine::parse_pools(R"({"topics": {"job.default": "default"}})"));
-    engine::DeadLetters letters(replica, replica.letters);
-    engine::Dispatcher dispatcher(replica, letters);
-    engine::RequestHandler requests(replica, letters, dispatcher);
-    engine::PendingReplayer replayer(replica, replica.store, replica.sweeps, replica.leases, letters, requests);
+TEST_F(ReplayerAlone, AWokenJobWhoseRequestCannotBeReadIsGivenUpWithoutBeingWokenAgain) {
     orphan_without_request("j1");
     replayer.wake(engine::JobId("j1"));
     loop.run_for(tunables.pending_age + 1s);

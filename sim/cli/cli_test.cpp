@@ -845,6 +845,7 @@ TEST_F(Cli, DigestsOfTwoBuildsAreComparedThroughAFile) {
         return result;
     };
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt"), "--once"}), 5);
+    EXPECT_EQ(run({"verify-determinism", folder.string(), "--write", path("once.txt"), "--once"}), 0);
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--once"}), 2) << "there is nothing to compare with";
     EXPECT_EQ(run({"verify-determinism", folder.string(), "--against", path("digests.txt")}), 5);
     EXPECT_THAT(out.str(), HasSubstr("DIFFERENT beta seed 1"));
@@ -908,6 +909,9 @@ TEST_F(Cli, OutputsHoldsTheRegister) {
     EXPECT_THAT(out.str(), HasSubstr("job:meta:* mood is in no entry of the register"));
     EXPECT_THAT(out.str(), HasSubstr("nobody notices when dlq:entry:* reason_code is changed"));
     EXPECT_THAT(text_of_file(path("register.txt")).value_or(""), HasSubstr("job:meta:* mood\tchanged=- dropped=-"));
+    out.str("");
+    EXPECT_EQ(run({"outputs", path("a.json"), "--draws", "0"}), 1) << "what fails is not left out";
+    EXPECT_THAT(out.str(), HasSubstr("nobody notices when dlq:entry:* reason_code is changed"));
     EXPECT_EQ(run({"outputs", path("a.json"), "--share", "4", "--shares", "4"}), 2);
     EXPECT_THAT(err.str(), HasSubstr("there is no share 4 of 4"));
 }

@@ -262,6 +262,10 @@ std::optional<std::vector<DigestEntry>> reference_of(const VerifyArgs& args, con
 }  // namespace
 
 Exit verify_command(const VerifyArgs& args, const Environment& environment) {
+    if (args.once && args.write.empty() && args.against.empty()) {
+        environment.err << "lockstep: --once: one run alone shows nothing; add --write or --against\n";
+        return Exit::usage;
+    }
     const auto reference = reference_of(args, environment);
     if (!reference) return Exit::usage;
     const auto selection = select(args.selection, "verify-determinism", environment);
@@ -281,7 +285,8 @@ Exit verify_command(const VerifyArgs& args, const Environment& environment) {
     if (!crash.begin()) return Exit::usage;
     Rounds rounds(*selection, args, environment, crash);
     // The other build's runs were made in the order and with the memory of the first ones.
-    const SweepOutcome first = args.once ? rounds.second(progress) : rounds.first(progress);
+    const bool is_second = args.once && !args.against.empty();
+    const SweepOutcome first = is_second ? rounds.second(progress) : rounds.first(progress);
     SweepOutcome second;
     if (!first.interrupted && !args.once) second = rounds.second(progress);
     progress.clear();

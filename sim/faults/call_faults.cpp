@@ -155,10 +155,7 @@ bool CallFaults::hits_worker(NodeId worker) {
 }
 
 void CallFaults::remove(Id id) {
-    const auto take_out = [id](auto& list) {
-        std::erase_if(list, [id](const auto& active) { return active.id == id; });
-    };
-    std::apply([&](auto&... lists) { (take_out(lists), ...); }, in_force_.lists);
+    in_force_.each([id](auto& list) { std::erase_if(list, [id](const auto& active) { return active.id == id; }); });
 }
 
 CallFault CallFaults::redis_call(NodeId client, std::string_view command, const fakes::CallScope& scope) {

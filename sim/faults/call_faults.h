@@ -2,7 +2,6 @@
 // each thing that is called about by itself, and only while it is in force for that call.
 #pragma once
 
-#include <tuple>
 #include <vector>
 
 #include "fakes/world.h"
@@ -65,16 +64,20 @@ private:
     template <class Kind>
     using InForce = std::vector<Active<Kind>>;  // in the order in which they began
 
+    template <class Kind>
+    struct ListOf {
+        InForce<Kind> list;
+    };
     template <class Any>
     struct ByKind;
     template <class... Kinds>
-    struct ByKind<std::variant<Kinds...>> {
-        std::tuple<InForce<Kinds>...> lists;
+    struct ByKind<std::variant<Kinds...>> : ListOf<Kinds>... {  // a tuple of so many takes a compiler seconds
+        void each(auto&& use) { (use(static_cast<ListOf<Kinds>&>(*this).list), ...); }
     };
 
     template <class Kind>
     [[nodiscard]] InForce<Kind>& of() {
-        return std::get<InForce<Kind>>(in_force_.lists);
+        return static_cast<ListOf<Kind>&>(in_force_).list;
     }
     template <class Kind>
     static fakes::CallFault draw_outcome(Active<Kind>& active, fakes::Rng& rng);

@@ -61,14 +61,10 @@ std::set<std::string> Judgement::unjudged() const {
 
 void Judgement::on_facts(std::span<const Fact> facts) {
     for (const Fact& fact : facts) {
-        std::visit(
-            [this]<class Happened>(const Happened& happened) {
-                for (const auto& [standing, rule] : rules_.of<Happened>()) {
-                    Opinion opinion(*this, *standing, standing->paragraph, happened);
-                    rule(happened, model_, opinion);
-                }
-            },
-            fact);
+        for (const auto& [standing, rule] : rules_.of(fact.number)) {
+            Opinion opinion(*this, *standing, standing->paragraph, *fact.observed);
+            rule(*fact.observed, model_, opinion);
+        }
     }
 }
 

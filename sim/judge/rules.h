@@ -22,13 +22,12 @@
 //    model, or in a state that it shares, what other facts tell, names them: `rules.add<PolicyAnswered>(denied_by_policy)`.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -84,10 +83,9 @@ class Rules {
 public:
     explicit Rules(Vantage from = Vantage::inside) : from_(from) {}
 
-    template <class Happened>
     struct Entry {
         Standing* standing;
-        std::function<void(const Happened&, const Model&, Verdict&)> rule;
+        std::function<void(const Observed&, const Model&, Verdict&)> rule;
     };
 
     /// What is added from here on judges this invariant. It outlives the rules.
@@ -95,33 +93,43 @@ public:
     /// A function, or a lambda, whose first parameter says which fact it wants. It goes by what `Besides` tell, too.
     template <class... Besides, class Function>
     void add(Function rule) {
-        add_rule<Besides...>(std::function(std::move(rule)));
-    }
-    template <class Happened>
-    [[nodiscard]] const std::vector<Entry<Happened>>& of() const {
-        return std::get<std::vector<Entry<Happened>>>(entries_);
-    }
-
-private:
-    template <class>
-    struct ByFact;
-    template <class... Happened>
-    struct ByFact<std::variant<Happened...>> {
-        using Entries = std::tuple<std::vector<Entry<Happened>>...>;
-    };
-
-    template <class... Besides, class Happened>
-    void add_rule(std::function<void(const Happened&, const Model&, Verdict&)> rule) {
+        using Happened = typename Wanted<Function>::Fact;
         constexpr bool kSeenOutside = kIsSeenOutside<Happened> && (kIsSeenOutside<Besides> && ...);
         const bool runs = kSeenOutside || from_ == Vantage::inside;
         ++(runs ? standing_->rules : standing_->left_out);
         if (!runs) return;
-        std::get<std::vector<Entry<Happened>>>(entries_).push_back({standing_, std::move(rule)});
+        const std::size_t number = kFactNumber<Happened>;
+        if (number >= entries_.size()) entries_.resize(number + 1);
+        entries_[number].push_back(
+            {standing_, [rule = std::move(rule)](const Observed& fact, const Model& model, Verdict& verdict) mutable {
+                 rule(static_cast<const Happened&>(fact), model, verdict);
+             }});
     }
+    /// Of facts of this type, as FactList numbers them.
+    [[nodiscard]] const std::vector<Entry>& of(std::size_t number) const {
+        static const std::vector<Entry> kNone;
+        return number < entries_.size() ? entries_[number] : kNone;
+    }
+
+private:
+    template <class Function>
+    struct Wanted : Wanted<decltype(&Function::operator())> {};
+    template <class Happened>
+    struct Wanted<void (*)(const Happened&, const Model&, Verdict&)> {
+        using Fact = Happened;
+    };
+    template <class Lambda, class Happened>
+    struct Wanted<void (Lambda::*)(const Happened&, const Model&, Verdict&)> {
+        using Fact = Happened;
+    };
+    template <class Lambda, class Happened>
+    struct Wanted<void (Lambda::*)(const Happened&, const Model&, Verdict&) const> {
+        using Fact = Happened;
+    };
 
     Vantage from_;
     Standing* standing_ = nullptr;
-    ByFact<Fact>::Entries entries_;
+    std::vector<std::vector<Entry>> entries_;
 };
 
 /// Makes the rules of an invariant anew for a run. The tunables outlive them.

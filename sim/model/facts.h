@@ -1,9 +1,9 @@
 // What happened, as rules see it. The facts of one command or script are delivered together, after it, in their order: each says what
 // was before it and after it, while the model already is as the whole command left it.
 //
-// A new fact is a struct here, an entry of the list below, and the place in the model that makes it. It is Observed where real servers
-// show it as well: in what Redis executes, what streams take, and what the harness does itself (prod/rehearsal). Calls and answers of a
-// process are not shown, nor who was delivered what, nor what keeps a process from its work.
+// A new fact is a struct here, and the place in the model that makes it. It is Observed where real servers show it as well: in what Redis
+// executes, what streams take, and what the harness does itself (prod/rehearsal). Calls and answers of a process are not shown, nor who
+// was delivered what, nor what keeps a process from its work.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <variant>
 #include <vector>
 
 #include "engine/wire/fwd.h"
@@ -601,21 +600,6 @@ struct CompensationRecorded : Observed {
     const SagaEntry* recorded = nullptr;  // null: on a stack of which Redis has lost something
     bool is_second = false;               // one was recorded for the job before
 };
-
-using Fact =
-    std::variant<Delivered, DeliveryAnswered, RequeueReached, ConnectionBroken, HeartbeatMissed, PolicyAnswered,
-                 SharedCircuitCalled, SharedCircuitChanged, NodeChanged, Terminated, StateChanged, RecordWritten,
-                 StateUnread, DispatchCommitted, Sent, DispatchStored, Arrived, HeartbeatOutOfBounds, GatePassed,
-                 ApprovalCounted, LockTouched, LockOutlived, TickLockReached, Ticked, RunChanged, InputMissed,
-                 MarksCarried, CompensationRecorded, OutputAnswered, SubmitAcknowledged, OutputTold, SentTooLate,
-                 CalledOff, StepCalledOff, AskedToCancel, RunWritten, StepAskedForAnew, StepSubmitted, StepInputWritten,
-                 DelayOver, TimerSet, WorkerChosen, SnapshotWritten, RedisReached, ReplicaStarted, FirstJobTaken,
-                 TurnedAway, StateDated, OperationAnswered, ResultSettled, SubmissionSettled, AtRest, RunAtRest,
-                 AllAtRest, LateAnswer, DeliveriesExhausted, SumPublished, ResultAcknowledged, ResultRead, LockGranted,
-                 LockEnded, Stopped, KeysWritten, Unlisted, JobWritten, SettingsWritten, LetterSent, FreeSlotTaken,
-                 Delayed, QueuesChanged, WorkerRoomChanged, WaitingJobTried, DeadlineWritten, DispatchCounted,
-                 FileLeftOut, RequestStored, CompensationStored, CompensationTaken, CompensationTooOld, TenantNamed,
-                 PolicyAsked, OutputAsked, CompensationSent, NotSent, SentOnTopic, OutputMet, Published>;
 
 template <class Happened>
 inline constexpr bool kIsSeenOutside = !std::is_base_of_v<ObservedInside, Happened>;

@@ -66,9 +66,8 @@ Tenant& Model::tenant(std::string_view name) {
 // Facts --------------------------------------------------------------------------------------------------------------------
 
 void Model::flush() {
-    delivering_.swap(facts_);
-    listener_.on_facts(delivering_);
-    delivering_.clear();
+    listener_.on_facts(facts_.all());
+    facts_.clear();
 }
 
 void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
@@ -77,7 +76,7 @@ void Model::command(fakes::NodeId client, std::span<const std::string_view> word
     if (!key_lives_.written().empty())
         note(KeysWritten{}, key_lives_.writer(), nullptr, clock_.present()).lives = &key_lives_;
     end_step(client);
-    if (!facts_.empty()) flush();
+    if (!facts_.all().empty()) flush();
     changes_.clear();
     command_client_ = client;
     if (!words.empty()) {

@@ -24,7 +24,7 @@
 #include "sim/model/capacity_queues.h"
 #include "sim/model/config_documents.h"
 #include "sim/model/deliveries.h"
-#include "sim/model/facts.h"
+#include "sim/model/fact_list.h"
 #include "sim/model/heartbeats_heard.h"
 #include "sim/model/key_lives.h"
 #include "sim/model/lock_grants.h"
@@ -458,18 +458,17 @@ private:
         fact.at = clock_.told_at();
         fact.node = node;
         fact.job = job;
-        return std::get<Happened>(facts_.emplace_back(std::move(fact)));
+        return facts_.add(std::move(fact));
     }
     /// Of a change that has no event of its own: the event that is told next belongs to the same command.
     [[nodiscard]] EventNumber upcoming() const { return clock_.present() + 1; }
     void flush_unless_in_command() {
-        if (!in_command_ && !facts_.empty()) flush();
+        if (!in_command_ && !facts_.all().empty()) flush();
     }
 
     EventClock& clock_;
     FactListener& listener_;
-    std::vector<Fact> facts_;
-    std::vector<Fact> delivering_;
+    FactList facts_;
     bool in_command_ = false;
     fakes::NodeId actor_;       // of the last event or command
     Job* delayed_ = nullptr;    // of the present command, as of the fact of that name

@@ -13,6 +13,7 @@
 #include "sim/model/job_keys.h"
 #include "sim/model/model.h"
 #include "sim/model/request_facts.h"
+#include "sim/model/request_rules.h"
 #include "sim/scenario/topology.h"
 
 namespace lockstep::sim {

@@ -54,7 +54,7 @@ private:
     void on_facts(std::span<const Fact> facts) override {
         auto& delivered = deliveries.emplace_back();
         for (const Fact& fact : facts)
-            if (const auto* change = std::get_if<StateChanged>(&fact))
+            if (const auto* change = fact.as<StateChanged>())
                 delivered.push_back(std::string(to_string(change->from)) + ">" + std::string(to_string(change->to)) +
                                     " while " + std::string(to_string(change->job->state())));
     }

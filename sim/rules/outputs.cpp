@@ -25,6 +25,11 @@ std::vector<RegisteredOutput> read_register(std::string_view text) {
     return outputs;
 }
 
+bool RegisteredOutput::is_noticed(std::string_view how) const {
+    const std::size_t at = judged.find(std::string(how) + '=');
+    return at != std::string_view::npos && judged.substr(at + how.size() + 1, 1) != "-";
+}
+
 std::span<const RegisteredOutput> registered_outputs() {
     static const std::vector<RegisteredOutput> kRead = read_register(kOutputs);
     return kRead;

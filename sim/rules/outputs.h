@@ -13,6 +13,9 @@ struct RegisteredOutput {
     std::string_view name;      // such as `job:meta:* state`
     std::string_view judged;    // `changed=records_true dropped=-`, and so on; `-`: nobody notices
     std::string_view opaque{};  // why it is not judged; empty: it is
+
+    /// Whether an invariant notices when it is wrong in this way, such as `changed`.
+    [[nodiscard]] bool is_noticed(std::string_view how) const;
 };
 
 /// By name.

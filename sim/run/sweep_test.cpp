@@ -116,7 +116,8 @@ TEST(Sweep, WhatAFileProvesMustHaveBeenPutToTheTestWhereItHolds) {
 
 TEST(Sweep, ACounterexampleNeedNotComeToItsLaterFaults) {
     Scenario of = scenario("a");
-    of.faults.push_back({.pointer = "/faults/0", .what = faults::Crash{}});
+    of.faults.emplace_back().pointer = "/faults/0";
+    of.faults.back().what = faults::Crash{};
     of.expect.invariants = {"no_lost_job"};
     RunResult result = good(of, 1);
     result.faults.front().effective = 0;
@@ -188,7 +189,8 @@ TEST(Unproved, AFaultThatNeverTookEffectOverAllSeeds) {
 
 TEST(Unproved, AFaultThatHitFewerCallsThanItPromises) {
     Scenario of = scenario("a");
-    of.faults.push_back({.pointer = "/faults/0", .what = faults::RedisErrors{}});
+    of.faults.emplace_back().pointer = "/faults/0";
+    of.faults.back().what = faults::RedisErrors{};
     of.faults.front().as<faults::RedisErrors>().count = 3;
     RunResult result = good(of, 1);
     result.faults.front().effective = 2;

@@ -562,6 +562,14 @@ struct Fault {
     std::optional<Duration> duration;  // "for"
     faults::Any what;
 
+    // Defined in one place: a compiler takes seconds for a variant of so many.
+    Fault();
+    Fault(const Fault& other);
+    Fault(Fault&& other) noexcept;
+    Fault& operator=(const Fault& other);
+    Fault& operator=(Fault&& other) noexcept;
+    ~Fault();
+
     /// The name after "do".
     [[nodiscard]] std::string_view kind() const;
 
@@ -572,15 +580,7 @@ struct Fault {
     }
     /// What several kinds have in common; null where this one has it not.
     template <class Part>
-    [[nodiscard]] const Part* part() const {
-        const auto seek = []<class Kind>(const Kind& kind) -> const Part* {
-            if constexpr (std::derived_from<Kind, Part>)
-                return &kind;
-            else
-                return nullptr;
-        };
-        return std::visit(seek, what);
-    }
+    [[nodiscard]] const Part* part() const;
     template <class Part>
     [[nodiscard]] Part* part() {
         return const_cast<Part*>(std::as_const(*this).part<Part>());

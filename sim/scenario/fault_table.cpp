@@ -68,6 +68,34 @@ const std::vector<FaultInfo>& table() {
 
 }  // namespace
 
+Fault::Fault() = default;
+Fault::Fault(const Fault& other) = default;
+Fault::Fault(Fault&& other) noexcept = default;
+Fault& Fault::operator=(const Fault& other) = default;
+Fault& Fault::operator=(Fault&& other) noexcept = default;
+Fault::~Fault() = default;
+
+template <class Part>
+const Part* Fault::part() const {
+    const auto seek = []<class Kind>(const Kind& kind) -> const Part* {
+        if constexpr (std::derived_from<Kind, Part>)
+            return &kind;
+        else
+            return nullptr;
+    };
+    return std::visit(seek, what);
+}
+template const OfNode* Fault::part() const;
+template const OfLink* Fault::part() const;
+template const OfServer* Fault::part() const;
+template const OfCalls* Fault::part() const;
+template const OfRedisCalls* Fault::part() const;
+template const OfMessages* Fault::part() const;
+template const Restarting* Fault::part() const;
+template const Targeted* Fault::part() const;
+template const NatsNewLeader* Fault::part() const;
+template const NatsNoQuorum* Fault::part() const;
+
 std::span<const FaultInfo> fault_table() { return table(); }
 
 const FaultInfo* find_fault(std::string_view name) {

@@ -92,6 +92,7 @@ private:
 
     void prove(OutputProof& proof, const std::vector<std::string>& values) {
         for (const How how : ways_for(proof.output)) {
+            if (options_.wanted && !options_.wanted(proof.output, how)) continue;
             Corruption corruption{.output = proof.output, .how = how, .others = values};
             bool applies = false;
             std::string noticed;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/run/result.h"
@@ -24,6 +25,8 @@ struct OutputProofOptions {
     unsigned share = 0;
     unsigned shares = 1;
     unsigned threads = 1;
+    /// Which wrong values to show; none: all.
+    std::function<bool(std::string_view output, Corruption::How how)> wanted;
     const std::atomic<bool>* stop = nullptr;
     std::function<void(std::size_t done, std::size_t all)> on_progress;
 };

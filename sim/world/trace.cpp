@@ -2,7 +2,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -24,7 +23,8 @@ public:
 
     void put(std::string_view text) {
         put(static_cast<std::uint32_t>(text.size()));
-        at_ = std::ranges::copy(text, at_).out;
+        if (!text.empty()) std::memcpy(at_, text.data(), text.size());
+        at_ += text.size();
     }
 
 private:

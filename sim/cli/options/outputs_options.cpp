@@ -10,7 +10,7 @@ constexpr const char* kOutputsFooter =
     "runs, one value at a time is shown to the judge changed, missing, as it was before, or late; an invariant has to\n"
     "object. The register of outputs (lockstep list outputs) says which does. Fails where one that it names does so "
     "no\n"
-    "more, and where an output is in no entry of it.\n"
+    "more, and where an output is in no entry of it. Values that no invariant notices are tried with --write.\n"
     "Examples:\n"
     "  lockstep outputs\n"
     "  lockstep outputs --write sim/rules/outputs.txt    after a change of rules\n"

@@ -26,8 +26,7 @@ usage::Command add_verify(const usage::Command& app, VerifyArgs& args) {
     add_selection(sub, args.selection, true);
     sub.option("--write", &args.write, "write the digests, for another build to compare with").type("FILE");
     sub.option("--against", &args.against, "compare with the digests that another build wrote").type("FILE");
-    sub.flag("--once", &args.once, "with --against: one run each, the other build's are the second ones")
-        .needs("--against");
+    sub.flag("--once", &args.once, "with --write or --against: one run each, the other build's are the second ones");
     add_json(sub, args.json);
     return sub;
 }
