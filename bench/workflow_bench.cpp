@@ -20,6 +20,7 @@
 
 #include "engine/runs/run_document.h"
 #include "engine/runtime/scope.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/workflow/run_keys.h"
 #include "engine/workflow/run_store.h"
@@ -153,7 +154,7 @@ double Bench::info(const std::string& name) {
 
 void Bench::put(const std::string& workflow, const json& steps) {
     const json definition{{"id", workflow}, {"org_id", "default"}, {"steps", steps}};
-    if (!await(store_->put_definition(workflow, "default", definition.dump())).applied())
+    if (!await(store_->put_definition(workflow, "default", engine::wire::json_text(definition))).applied())
         throw std::runtime_error("a definition cannot be stored");
 }
 
@@ -162,7 +163,7 @@ void Bench::store(const std::string& workflow, int count, const json& input) {
         const std::string run = fmt::format("{}-{}", workflow, n);
         const json document{{"id", run},      {"workflow_id", workflow}, {"org_id", "default"},
                             {"input", input}, {"status", "pending"},     {"created_at", "2026-01-01T00:00:00Z"}};
-        if (!await(store_->create({run, workflow, "default", document.dump()}, {})).applied())
+        if (!await(store_->create({run, workflow, "default", engine::wire::json_text(document)}, {})).applied())
             throw std::runtime_error("a run cannot be stored");
     }
 }
@@ -197,7 +198,7 @@ void Bench::await_runs(const std::string& workflow, int count) {
 }
 
 json Bench::document(const std::string& run) {
-    return json::parse(ask({"GET", engine::keys::run_document(run)}).text());
+    return engine::wire::sound_json(ask({"GET", engine::keys::run_document(run)}).text());
 }
 
 /// Commands that engines send during some runs, per step, by command; those inside scripts do not count.
@@ -261,7 +262,7 @@ void Bench::many_items(int items) {
     fmt::print(
         "a step for each of {} items: {:.1f} s, {:.0f} items/s, document {:.0f} KiB, {:.0f} KiB received by "
         "Redis per item\n",
-        items, elapsed, items / elapsed, document("each-0").dump().size() / 1024.0,
+        items, elapsed, items / elapsed, engine::wire::json_text(document("each-0")).size() / 1024.0,
         (info("total_net_input_bytes") - bytes) / items / 1024);
 }
 

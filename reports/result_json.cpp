@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::reports {
 
 namespace {
@@ -109,21 +111,17 @@ std::string result_json_opening(std::string_view build, std::string_view incompl
                     {"incomplete", incomplete},
                     {"vacuous", json::array()},
                     {"unreached", json::array()}};
-    std::string text = head.dump(2, ' ', false, json::error_handler_t::replace);
+    std::string text = engine::wire::json_text(head, 2);
     text.erase(text.rfind('\n'));
     return text + ",\n  \"results\": [\n";
 }
 
-std::string record_json(const RunRecord& record) {
-    return to_json(record).dump(2, ' ', false, json::error_handler_t::replace);
-}
+std::string record_json(const RunRecord& record) { return engine::wire::json_text(to_json(record), 2); }
 
 json violation_json(const Violation& violation) { return to_json(violation); }
 json expectation_json(const ExpectationOutcome& outcome) { return to_json(outcome); }
 json fault_json(const FaultCount& fault) { return to_json(fault); }
 
-std::string document_text(const json& document) {
-    return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
+std::string document_text(const json& document) { return engine::wire::json_text(document, 2) + "\n"; }
 
 }  // namespace lockstep::reports

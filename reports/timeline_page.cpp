@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "engine/wire/json_text.h"
 #include "reports/events_table.h"
 #include "reports/jobs_table.h"
 #include "reports/markup.h"
@@ -144,7 +145,7 @@ std::string head_data(const Timeline& timeline) {
                     {"opens", {timeline.opens.what, timeline.opens.from_us, timeline.opens.to_us}},
                     {"events", timeline.events.size()},
                     {"bars", timeline.bars.size()}};
-    return head.dump(-1, ' ', false, json::error_handler_t::replace);
+    return engine::wire::json_text(head);
 }
 
 std::string deflated(const std::string& data) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/load/costs.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::bench {
 
@@ -164,7 +165,7 @@ std::string as_json(const Plan& plan, const Rounds& rounds, const std::string& b
                   {"setup", setup_of(plan)},
                   {"variants", std::move(variants)}};
     if (middle.size() > 1) document["ratios"] = nested(ratios(middle[0], middle[1]));
-    return document.dump(1) + "\n";
+    return engine::wire::json_text(document, 1) + "\n";
 }
 
 }  // namespace lockstep::bench

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/tightening.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/validation.h"
 
@@ -40,7 +40,7 @@ std::string env_of(const cap::JobRequest& request, const char* name) {
 
 /// A JSON object whose `data`, if it has any, is one too.
 bool readable(const std::string& text) {
-    const Json document = parse_bounded(text);
+    const Json document = wire::parse_bounded(text);
     if (!document.is_object()) return false;
     const auto data = document.find("data");
     return data == document.end() || data->is_null() || data->is_object();
@@ -117,13 +117,13 @@ std::string EffectiveConfig::merged(const std::vector<std::string>& documents) c
     Json settings = Json::object();
     for (std::size_t i = 0; i < documents.size(); ++i) {
         if (documents[i].empty()) continue;
-        Json document = parse_bounded(documents[i]);
+        Json document = wire::parse_bounded(documents[i]);
         const auto data = document.find("data");
         if (data == document.end() || !data->is_object()) continue;
         if (i >= kBindingLayers && tightening_) tighten_safety(settings, *data);
         merge_into(settings, *data);
     }
-    return settings.empty() ? std::string{} : settings.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return settings.empty() ? std::string{} : wire::json_text(settings);
 }
 
 }  // namespace lockstep::engine

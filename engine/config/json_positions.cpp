@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::engine {
 
 namespace {
@@ -74,7 +76,7 @@ private:
         const std::string_view quoted = string();
         Container& container = stack_.back();
         container.expects_key = false;
-        container.value_pointer = child_pointer(container.pointer, nlohmann::json::parse(quoted).get<std::string>());
+        container.value_pointer = child_pointer(container.pointer, wire::sound_json(quoted).get<std::string>());
         const auto [entry, first] = positions_.by_pointer.emplace(container.value_pointer, start);
         if (!first) positions_.duplicates.push_back({container.value_pointer, entry->second, start});
     }

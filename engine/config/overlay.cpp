@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
+#include "engine/config/fingerprint.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -21,7 +22,7 @@ const json* member(const json& object, const std::string& name) {
 void read_pools(const json& data, Overlay& overlay) {
     const json* pools = member(data, "pools");
     if (pools == nullptr) return;
-    auto table = parse_pools(canonical(*pools));
+    auto table = parse_pools(wire::json_text(*pools));
     if (!table) {
         overlay.mistakes.push_back(fmt::format("pools{}: {}", table.error().pointer, table.error().message));
         return;
@@ -33,7 +34,7 @@ void read_pools(const json& data, Overlay& overlay) {
 void read_timeouts(const json& data, Overlay& overlay) {
     const json* document = member(data, "timeouts");
     if (document == nullptr) return;
-    auto timeouts = parse_timeouts(canonical(*document));
+    auto timeouts = parse_timeouts(wire::json_text(*document));
     if (!timeouts) {
         for (const DocumentError& error : timeouts.error())
             overlay.mistakes.push_back(fmt::format("timeouts{}: {}", error.pointer, error.message));
@@ -76,7 +77,7 @@ void read_modes(const json& data, Overlay& overlay) {
 }  // namespace
 
 tl::expected<Overlay, std::string> read_overlay(std::string_view text) {
-    const json document = parse_bounded(text);
+    const json document = wire::parse_bounded(text);
     if (!document.is_object()) return tl::make_unexpected("expected a JSON object");
     const json* data = member(document, "data");
     if (data != nullptr && !data->is_object()) return tl::make_unexpected("data: expected an object");

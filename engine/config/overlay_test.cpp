@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/config/bounded_json.h"
+#include "engine/config/fingerprint.h"
 
 namespace lockstep::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine {
@@ -73,7 +73,7 @@ tl::expected<Pool, DocumentError> pool_of(const Json& value, const std::string& 
 }  // namespace
 
 tl::expected<RoutingTable, DocumentError> parse_pools(std::string_view json_text) {
-    const Json document = parse_bounded(json_text);
+    const Json document = wire::parse_bounded(json_text);
     if (!document.is_object()) return tl::unexpected(error("", "expected an object with topics and pools"));
     RoutingTable table;
     for (const auto& [key, section] : document.items()) {

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/pools.h"
 #include "engine/runtime/invariant.h"
 #include "engine/wire/json_member.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/sha256.h"
 
@@ -41,7 +41,7 @@ json reference_limits() {
 std::string file_fingerprint(const json& file) {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscaped{
         {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}, {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}}};
-    std::string text = canonical(file);
+    std::string text = wire::json_text(file);
     for (const auto& [plain, escaped] : kEscaped) {
         for (auto at = text.find(plain); at != std::string::npos; at = text.find(plain, at + escaped.size()))
             text.replace(at, plain.size(), escaped);
@@ -72,7 +72,7 @@ void add_missing(json& stored, const json& file) {
 
 bool write_pools(json& data, const std::string& file_text) {
     if (file_text.empty()) return false;
-    const json file = parse_bounded(file_text);
+    const json file = wire::parse_bounded(file_text);
     const std::string hash = file_fingerprint(file);
     const std::string recorded = wire::text_member(data, kPoolsHash);
     if (!has(data, "pools")) {
@@ -88,7 +88,7 @@ bool write_pools(json& data, const std::string& file_text) {
 
 bool write_timeouts(json& data, const std::string& file_text) {
     if (file_text.empty()) return false;
-    const json file = parse_bounded(file_text);
+    const json file = wire::parse_bounded(file_text);
     json counted = file;
     if (counted.is_object() && !counted.contains("reconciler")) counted["reconciler"] = reference_limits();
     const std::string hash = file_fingerprint(counted);
@@ -109,7 +109,7 @@ void drop_empty(json& pool) {
 }  // namespace
 
 std::string stored_pools(std::string_view pools_json) {
-    json document = parse_bounded(pools_json);
+    json document = wire::parse_bounded(pools_json);
     PRECONDITION(document.is_object(), "a pools document that nobody can read is a {}", document.type_name());
     PRECONDITION(parse_pools(pools_json), "a pools document of {} bytes cannot be read", pools_json.size());
     json stored = json::object();
@@ -123,12 +123,12 @@ std::string stored_pools(std::string_view pools_json) {
             stored[name][entry] = value;
         }
     }
-    return canonical(stored);
+    return wire::json_text(stored);
 }
 
 tl::expected<std::string, std::string> start_document(std::string_view stored, const FileDocuments& files,
                                                       WallTime now) {
-    json document = stored.empty() ? fresh_document() : parse_bounded(stored);
+    json document = stored.empty() ? fresh_document() : wire::parse_bounded(stored);
     if (!document.is_object()) return tl::make_unexpected("the stored settings are no JSON object");
     json& data = document["data"];
     if (data.is_null()) data = json::object();
@@ -142,12 +142,12 @@ tl::expected<std::string, std::string> start_document(std::string_view stored, c
     if (!stored.empty() && !pools && !timeouts) return std::string{};
     document["revision"] = revision.get<std::int64_t>() + 1;
     document["updated_at"] = wire::rfc3339(now);
-    return canonical(document);
+    return wire::json_text(document);
 }
 
 std::vector<std::string> overruled(std::string_view stored, const FileDocuments& files) {
-    json document = parse_bounded(stored);
-    const json file = parse_bounded(files.pools);
+    json document = wire::parse_bounded(stored);
+    const json file = wire::parse_bounded(files.pools);
     if (!document.is_object() || !document["data"].is_object() || !document["data"]["pools"].is_object()) return {};
     json& pools = document["data"]["pools"];
     std::vector<std::string> names;

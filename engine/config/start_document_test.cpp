@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
+#include "engine/config/fingerprint.h"
 
 namespace lockstep::engine {
 namespace {

@@ -7,8 +7,8 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/runtime/span.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -132,7 +132,7 @@ void apply_limits(const Timeouts& timeouts, const PinnedSettings& pinned, Tunabl
 tl::expected<Timeouts, std::vector<DocumentError>> parse_timeouts(std::string_view json_text) {
     Reader reader;
     Timeouts timeouts;
-    const json document = parse_bounded(json_text);
+    const json document = wire::parse_bounded(json_text);
     if (document.is_discarded())
         reader.mistake("", "expected JSON");
     else
@@ -174,7 +174,7 @@ std::string stored_form(const Timeouts& timeouts) {
                                   {"running_timeout_seconds", whole_seconds(limits.running)},
                                   {"scan_interval_seconds", whole_seconds(limits.scan_interval)}};
     }
-    return canonical(document);
+    return wire::json_text(document);
 }
 
 }  // namespace lockstep::engine

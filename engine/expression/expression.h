@@ -39,7 +39,7 @@ struct ExpressionLimits {
     /// Elements of the list or map that an expression yields. Default: the reference's WORKFLOW_EXPR_MAX_RESULT_ITEMS,
     /// which cuts a longer list off without a word; here it is refused.
     std::size_t items = 10'000;
-    /// How deep brackets, signs and the branches of ?: may nest, and how deep values. Less than `kJsonDepthMax`: a
+    /// How deep brackets, signs and the branches of ?: may nest, and how deep values. Less than `wire::kJsonDepthMax`: a
     /// value has to stand inside the document of a run, which must still be readable.
     std::size_t depth = 48;
     /// Work of one evaluation: a step for each operator, each value that is copied or compared, and each 64 bytes of

@@ -12,6 +12,7 @@
 #include "engine/expression/expression_numbers.h"
 #include "engine/expression/expression_program.h"
 #include "engine/expression/utf8.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::engine {
@@ -109,7 +110,7 @@ std::string as_text(const Json& value) {
     if (value.is_null()) return {};
     if (value.is_string()) return value.get<std::string>();
     const Json number = value.is_number() ? expression::affirmed(value).value_or(value) : Json();
-    return (value.is_number() ? number : value).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return wire::json_text(value.is_number() ? number : value);
 }
 
 /// Fills a document within one budget.

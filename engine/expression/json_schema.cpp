@@ -13,6 +13,7 @@
 #include "engine/expression/json_schema_program.h"
 #include "engine/expression/utf8.h"
 #include "engine/expression/value_order.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -53,7 +54,7 @@ Type type_of(const Json& value) {
 /// A value as it can stand in a sentence.
 std::string brief(const Json& value) {
     constexpr std::size_t kBriefMax = 80;
-    const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    const std::string text = wire::json_text(value);
     if (text.size() <= kBriefMax) return text;
     return std::string(beginning_of(text, kBriefMax)) + "…";
 }
@@ -151,8 +152,10 @@ private:
         const auto bound = [&](const std::optional<Json>& limit, std::string_view keyword, std::string_view text,
                                auto allowed) {
             if (limit && !allowed(order_of_values(value, *limit)))
-                good = tell(node, keyword,
-                            [&] { return fmt::format("expected {} {}, found {}", text, limit->dump(), value.dump()); });
+                good = tell(node, keyword, [&] {
+                    return fmt::format("expected {} {}, found {}", text, wire::json_text(*limit),
+                                       wire::json_text(value));
+                });
         };
         bound(node.minimum, "minimum", "at least", [](int order) { return order >= 0; });
         bound(node.maximum, "maximum", "at most", [](int order) { return order <= 0; });
@@ -160,7 +163,8 @@ private:
         bound(node.exclusive_maximum, "exclusiveMaximum", "less than", [](int order) { return order < 0; });
         if (node.multiple_of && !is_multiple(value, *node.multiple_of))
             good = tell(node, "multipleOf", [&] {
-                return fmt::format("expected a multiple of {}, found {}", node.multiple_of->dump(), value.dump());
+                return fmt::format("expected a multiple of {}, found {}", wire::json_text(*node.multiple_of),
+                                   wire::json_text(value));
             });
         return good;
     }

@@ -12,6 +12,7 @@
 #include "engine/config/nearest.h"
 #include "engine/expression/json_schema_circle.h"
 #include "engine/expression/value_order.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine::schema {
 
@@ -153,7 +154,7 @@ private:
             if (known == kTypes.end()) {
                 std::vector<std::string> words(kTypes.begin(), kTypes.end());
                 return refuse(
-                    fmt::format("there is no type {}{}", name.dump(-1, ' ', false, Json::error_handler_t::replace),
+                    fmt::format("there is no type {}{}", wire::json_text(name),
                                 name.is_string() ? suggestion(name.get_ref<const std::string&>(), words) : ""));
             }
             types.push_back(static_cast<Type>(known - kTypes.begin()));

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
+#include "engine/expression/json_schema.h"
 #include "engine/fuzz/targets.h"
 #include "engine/testing/fuzz_target.h"
-#include "engine/expression/json_schema.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::fuzz {
 
@@ -23,7 +23,7 @@ void validate(const engine::JsonSchema& schema, const Json& value) {
 }  // namespace
 
 void schema(std::string_view input) {
-    const Json document = engine::parse_bounded(input);
+    const Json document = engine::wire::parse_bounded(input);
     if (!document.is_array() || document.empty()) return;
     const auto loaded = engine::JsonSchema::load(document[0]);
     if (!loaded) {

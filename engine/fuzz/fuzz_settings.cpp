@@ -1,12 +1,13 @@
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
+#include "engine/config/fingerprint.h"
 #include "engine/config/overlay.h"
 #include "engine/config/pools.h"
 #include "engine/config/start_document.h"
 #include "engine/config/timeouts.h"
 #include "engine/fuzz/targets.h"
 #include "engine/testing/fuzz_target.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::fuzz {
 
@@ -46,7 +47,7 @@ void timeouts(const std::string& text) {
 
 void settings(std::string_view input) {
     const std::string text(input);
-    const auto tree = parse_bounded(text);
+    const auto tree = wire::parse_bounded(text);
     FUZZ_MUST(tree.is_discarded() == fingerprint_of_text(text).empty());
     pools(text);
     timeouts(text);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/runtime/span.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 
 namespace lockstep::engine {
@@ -117,11 +118,11 @@ std::string output_record(const OutputVerdict& verdict) {
     }
     for (const OutputFinding& finding : verdict.findings) record["findings"].push_back(json_of(finding));
     // Findings quote the output, which is any bytes.
-    return record.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return wire::json_text(record);
 }
 
 std::optional<OutputVerdict> parse_output_record(std::string_view json) {
-    const Json record = Json::parse(json, nullptr, false);
+    const Json record = wire::read_json(json);
     if (!record.is_object()) return std::nullopt;
     const std::string decision = get<std::string>(record, "decision");
     OutputVerdict verdict;

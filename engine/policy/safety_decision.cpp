@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 
@@ -13,8 +14,6 @@ namespace lockstep::engine {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json remediations_json(const cap::PolicyCheckResponse& answer) {
     Json list = Json::array();
@@ -95,9 +94,10 @@ std::string decision_record(const SafetyDecision& decision) {
                 {"reason", decision.reason},
                 {"remediations", nullptr},
                 {"rule_id", decision.rule_id}};
-    if (has_constraints(decision)) record["constraints"] = Json::parse(wire::to_json(decision.answer->constraints()));
+    if (has_constraints(decision))
+        record["constraints"] = wire::sound_json(wire::to_json(decision.answer->constraints()));
     if (has_remediations(decision)) record["remediations"] = remediations_json(*decision.answer);
-    return dump(record);
+    return wire::json_text(record);
 }
 
 std::vector<std::pair<std::string, std::string>> decision_fields(const SafetyDecision& decision) {
@@ -120,7 +120,7 @@ std::vector<std::pair<std::string, std::string>> decision_fields(const SafetyDec
     if (has_constraints(decision))
         fields.emplace_back("safety_constraints", wire::to_json(decision.answer->constraints()));
     if (has_remediations(decision))
-        fields.emplace_back("safety_remediations", dump(remediations_json(*decision.answer)));
+        fields.emplace_back("safety_remediations", wire::json_text(remediations_json(*decision.answer)));
     return fields;
 }
 

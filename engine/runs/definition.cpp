@@ -17,6 +17,7 @@
 #include "engine/runs/pass.h"
 #include "engine/runs/run_document.h"
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/text.h"
@@ -77,7 +78,7 @@ public:
         const json* value = find(name, &json::is_number, "a whole number");
         if (value == nullptr) return std::nullopt;
         const auto number = whole_number(*value);
-        if (!number) mistake(name, fmt::format("expected a whole number, got {}", value->dump()));
+        if (!number) mistake(name, fmt::format("expected a whole number, got {}", wire::json_text(*value)));
         return number;
     }
     /// Seconds. Above ten years they count as ten years, which `capped` takes down; below zero the member is unfit.
@@ -85,7 +86,7 @@ public:
                  std::vector<DefinitionMistake>& unfit) const {
         const auto number = whole(name);
         if (!number) return;
-        const std::string written = object_.find(name)->dump();
+        const std::string written = wire::json_text(*object_.find(name));
         into = std::clamp<std::int64_t>(*number, 0, kDurationSecMax);
         if (*number > kDurationSecMax)
             capped.push_back({child_pointer(pointer_, name),
@@ -106,7 +107,7 @@ public:
         const auto number = found->is_number() ? whole_number(*found) : std::nullopt;
         into.value = number.value_or(0);
         if (!number || *number < least || *number > most)
-            unfit.push_back({child_pointer(pointer_, name), out_of_range(name, found->dump(), least, most)});
+            unfit.push_back({child_pointer(pointer_, name), out_of_range(name, wire::json_text(*found), least, most)});
     }
     void number(const char* name, double& into) const {
         if (const json* value = find(name, &json::is_number, "a number")) into = value->get<double>();
@@ -290,7 +291,7 @@ private:
         if (!step.delay_until.empty() && !wire::parse_rfc3339(step.delay_until))
             members.mistake("delay_until", fmt::format("\"{}\" is no time as in RFC 3339", step.delay_until));
         if (!step.compensation.is_null()) {
-            const auto parsed = wire::from_json<cap::Compensation>(step.compensation.dump());
+            const auto parsed = wire::from_json<cap::Compensation>(wire::json_text(step.compensation));
             if (!parsed) members.mistake("compensation", parsed.error().detail);
         }
         if (step.type == StepType::condition || step.type == StepType::choice) {

@@ -14,6 +14,7 @@
 #include "engine/expression/expression.h"
 #include "engine/runs/job_request.h"
 #include "engine/runs/pass.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 
 namespace lockstep::engine {
@@ -233,7 +234,7 @@ private:
     void retries(const StepDefinition& step) {
         const json& multiplier = at_path(*written_, "retry.multiplier");
         if (multiplier.is_number() && multiplier.get<double>() <= 1)
-            warn("/retry/multiplier", fmt::format("{} counts as 2: pauses always grow", multiplier.dump()));
+            warn("/retry/multiplier", fmt::format("{} counts as 2: pauses always grow", wire::json_text(multiplier)));
         if (step.type == StepType::approval && step.retry.max_retries > 0)
             warn("/retry",
                  "the person who rejects the gate's job is asked again; `workflow approve --reject` ends the step");
@@ -251,7 +252,7 @@ private:
                 for (const char* name : {"condition", "while", "until"})
                     if (const json& given = at_path(step.input, name); !given.is_null() && !given.is_string())
                         refuse(fmt::format("/input/{}", name),
-                               fmt::format("expected an expression, got {}", given.dump()));
+                               fmt::format("expected an expression, got {}", wire::json_text(given)));
                 return;
             case StepType::subworkflow: {
                 const json& which = at_path(step.input, "workflow_id");

@@ -8,6 +8,7 @@
 
 #include "engine/config/json_positions.h"
 #include "engine/runs/definition_slips.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -29,7 +30,7 @@ std::string message_of(const json::exception& error) {
 
 tl::expected<json, Mistakes> parse(std::string_view text) {
     try {
-        return json::parse(text, nullptr, true, true);
+        return wire::sound_json(text, wire::Comments::skipped);
     } catch (const json::parse_error& error) {
         const Position at = position_at(text, error.byte == 0 ? 0 : error.byte - 1);
         return tl::make_unexpected(Mistakes{{at.line, at.column, "", message_of(error)}});

@@ -8,6 +8,7 @@
 #include "engine/runtime/invariant.h"
 #include "engine/wire/job_hash.h"
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
@@ -127,8 +128,6 @@ tl::expected<Submission, std::string> submission_of(const StepAttempt& attempt, 
     return submission;
 }
 
-std::string write(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 }  // namespace
 
 namespace {
@@ -190,16 +189,16 @@ tl::expected<Submission, std::string> worker_job(const StepAttempt& attempt, con
     if (step.timeout_sec > 0) request.mutable_budget()->set_deadline_ms(step.timeout_sec * 1000);
     if (attempt.of) {
         (*request.mutable_env())["foreach_index"] = std::to_string(attempt.of->index);
-        (*request.mutable_env())["foreach_item"] = write(attempt.of->item);
+        (*request.mutable_env())["foreach_item"] = wire::json_text(attempt.of->item);
     } else if (request.meta().idempotency_key().empty()) {
         request.mutable_meta()->set_idempotency_key(
             fmt::format("wf:{}:{}:{}", attempt.run.id(), attempt.key, attempt.number));
     }
     if (!step.compensation.is_null()) {
-        if (auto undo = wire::from_json<cap::Compensation>(step.compensation.dump()))
+        if (auto undo = wire::from_json<cap::Compensation>(wire::json_text(step.compensation)))
             *request.mutable_compensation() = std::move(*undo);
     }
-    return submission_of(attempt, std::move(request), write(payload), packet_bytes);
+    return submission_of(attempt, std::move(request), wire::json_text(payload), packet_bytes);
 }
 
 tl::expected<Submission, std::string> gate_job(const StepAttempt& attempt, const json& decision,
@@ -223,7 +222,7 @@ tl::expected<Submission, std::string> gate_job(const StepAttempt& attempt, const
                          {"tenant_id", attempt.run.org()},
                          {"team_id", attempt.run.team()}}},
                        {"decision", decision}};
-    return submission_of(attempt, std::move(request), write(context), packet_bytes);
+    return submission_of(attempt, std::move(request), wire::json_text(context), packet_bytes);
 }
 
 std::string alert_packet(const StepAttempt& attempt, const json& payload) {
@@ -231,7 +230,8 @@ std::string alert_packet(const StepAttempt& attempt, const json& payload) {
     const std::string level = text_at(payload, "level");
     const json& message = at_path(payload, "message");
     alert.set_level(level.empty() ? "INFO" : level);
-    alert.set_message(message.is_string() ? message.get<std::string>() : write(message.is_null() ? payload : message));
+    alert.set_message(message.is_string() ? message.get<std::string>()
+                                          : wire::json_text(message.is_null() ? payload : message));
     alert.set_component(kWorkflowSender);
     const std::string code = text_at(payload, "code");
     alert.set_code(code.empty() ? "workflow_notify" : code);

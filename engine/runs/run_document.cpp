@@ -5,8 +5,8 @@
 #include <charconv>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
 #include "engine/runtime/invariant.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 
 namespace lockstep::engine {
@@ -112,7 +112,7 @@ void StepRun::set(std::string_view name, json value) { (*object_)[std::string(na
 void StepRun::erase(std::string_view name) { object_->erase(std::string(name)); }
 
 tl::expected<RunDocument, std::string> RunDocument::parse(std::string_view text) {
-    json document = parse_bounded(text);
+    json document = wire::parse_bounded(text);
     if (document.is_discarded()) return tl::make_unexpected("it is no JSON, or nested too deep");
     if (!document.is_object()) return tl::make_unexpected("it is no JSON object");
     return RunDocument(std::move(document));
@@ -225,7 +225,7 @@ void RunDocument::mirror_children(const std::string& parent, const std::vector<s
     step(parent).set("children", std::move(children));
 }
 
-std::string RunDocument::write() const { return document_.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string RunDocument::write() const { return wire::json_text(document_); }
 
 const json& at_path(const json& value, std::string_view path) {
     const json* place = &value;

@@ -6,6 +6,7 @@
 
 #include "engine/runs/job_request.h"
 #include "engine/runs/pass.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -212,8 +213,7 @@ std::optional<std::int64_t> RunPass::count_of(const StepDefinition& step, StepRu
     const json& value = given.value;
     const bool is_huge = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most);
     if (!value.is_number_integer() || is_huge || value < least || value > most) {
-        fail(step, record, StepStatus::failed,
-             out_of_range(name, value.dump(-1, ' ', false, json::error_handler_t::replace), least, most));
+        fail(step, record, StepStatus::failed, out_of_range(name, wire::json_text(value), least, most));
         return std::nullopt;
     }
     if (!counts.is_object()) counts = json::object();

@@ -7,6 +7,7 @@
 #include "engine/runs/job_names.h"
 #include "engine/runs/job_request.h"
 #include "engine/runs/pass.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 
 namespace lockstep::engine {
@@ -15,9 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string as_text(const json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string as_text(const json& value) { return value.is_string() ? value.get<std::string>() : wire::json_text(value); }
 
 /// Where a case of a choice leads to.
 const json& target_of(const json& one) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
+#include "engine/config/fingerprint.h"
 #include "engine/runtime/invariant.h"
 #include "engine/wire/subjects.h"
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/runtime/invariant.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -105,7 +106,7 @@ std::string worker_snapshot_json(const Registry& registry, const RoutingTable& r
     document["topics"] = topics_json(routing, totals);
     document["workers"] = std::move(workers);
     // What a worker says about itself need not be UTF-8, and must not stop the snapshot of all others.
-    return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return wire::json_text(document);
 }
 
 }  // namespace lockstep::engine

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/snapshot/worker_snapshot.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::engine {
 
@@ -129,7 +130,7 @@ WorkerSnapshot Reader::snapshot(const Json& document) {
 
 tl::expected<WorkerSnapshot, std::string> parse_worker_snapshot(std::string_view text) {
     Reader reader;
-    WorkerSnapshot snapshot = reader.snapshot(Json::parse(text, nullptr, false));
+    WorkerSnapshot snapshot = reader.snapshot(wire::read_json(text));
     if (!reader.problem().empty()) return tl::make_unexpected(reader.problem());
     return snapshot;
 }

@@ -8,6 +8,7 @@
 #include "engine/saga/compensation.h"
 #include "engine/wire/error_codes.h"
 #include "engine/wire/json_member.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
@@ -15,11 +16,6 @@
 namespace lockstep::engine {
 
 namespace {
-
-std::string dump_letter(const nlohmann::json& json) {
-    // Reasons may quote what a peer sent; bytes that are no UTF-8 must not stop a dead letter.
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 /// Takes the next of the words that single spaces part; empty at the end.
 std::string_view next_word(std::string_view& text) {
@@ -41,7 +37,7 @@ std::string dead_letter_head(const DeadLetter& letter, WallTime created_at) {
     if (letter.status != cap::JOB_STATUS_UNSPECIFIED) entry["status"] = cap::JobStatus_Name(letter.status);
     if (!letter.reason.empty()) entry["reason"] = letter.reason;
     if (!letter.reason_code.empty()) entry["reason_code"] = letter.reason_code;
-    std::string head = dump_letter(entry);
+    std::string head = wire::json_text(entry);
     head.pop_back();
     return head;
 }
@@ -59,7 +55,7 @@ cap::BusPacket dead_letter_packet(const DeadLetter& letter, WallTime created_at)
 }
 
 std::optional<DeadLetter> parse_dead_letter(std::string_view entry_json) {
-    const auto entry = nlohmann::json::parse(entry_json, nullptr, false);
+    const auto entry = wire::read_json(entry_json);
     if (!entry.is_object()) return std::nullopt;
     DeadLetter letter;
     letter.id = wire::text_member(entry, "job_id");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/store/keys.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -13,10 +14,6 @@ namespace lockstep::engine {
 namespace {
 
 using Labels = std::map<std::string, std::string>;
-
-std::string dump(const nlohmann::json& json) {
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 std::string env_of(const cap::JobRequest& request, const std::string& key) {
     const auto found = request.env().find(key);
@@ -40,7 +37,7 @@ std::string actor_type(const cap::JobMetadata& meta) {
 template <class Repeated>
 std::string json_list(const Repeated& values) {
     if (values.empty()) return {};
-    return dump(nlohmann::json(std::vector<std::string>(values.begin(), values.end())));
+    return wire::json_text(nlohmann::json(std::vector<std::string>(values.begin(), values.end())));
 }
 
 }  // namespace
@@ -65,7 +62,7 @@ std::vector<std::string> job_meta_fields(const cap::JobRequest& request) {
     add("risk_tags", json_list(meta.risk_tags()));
     add("requires", json_list(meta.requires_()));
     const Labels labels = merged_labels(request);
-    if (!labels.empty()) add("labels", dump(nlohmann::json(labels)));
+    if (!labels.empty()) add("labels", wire::json_text(nlohmann::json(labels)));
     return fields;
 }
 

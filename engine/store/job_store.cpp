@@ -7,7 +7,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/runtime/span.h"
@@ -17,6 +16,7 @@
 #include "engine/store/replies.h"
 #include "engine/store/script_arguments.h"
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -148,7 +148,7 @@ Committed parse_committed(const RedisValue& reply) {
 
 /// Whether the run that the document describes is `tenant`'s; also one that cannot be read, and goes nowhere.
 bool is_run_of(std::string_view document, std::string_view tenant) {
-    const nlohmann::json run = parse_bounded(document);
+    const nlohmann::json run = wire::parse_bounded(document);
     const auto org = run.is_object() ? run.find("org_id") : run.end();
     const bool named = org != run.end() && org->is_string();
     const std::string_view owner = named ? std::string_view(org->get_ref<const std::string&>()) : std::string_view{};

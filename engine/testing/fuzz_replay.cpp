@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "engine/testing/fuzz_target.h"
+#include "engine/wire/json_text.h"
 
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*)());
 
@@ -211,15 +212,15 @@ void add_places(const nlohmann::json& value, const nlohmann::json::json_pointer&
 /// The document with each hostile value in each place; nothing for what is no JSON.
 std::vector<std::string> spoilt(const std::string& input) {
     static constexpr const char* kMark = "\"the place of a hostile value\"";
-    const auto document = nlohmann::json::parse(input, nullptr, false);
+    const auto document = lockstep::engine::wire::read_json(input);
     if (!document.is_structured()) return {};
     std::vector<nlohmann::json::json_pointer> places;
     add_places(document, nlohmann::json::json_pointer(), places);
     std::vector<std::string> variants;
     for (const auto& place : places) {
         auto variant = document;
-        variant[place] = nlohmann::json::parse(kMark);
-        const std::string text = variant.dump();
+        variant[place] = lockstep::engine::wire::sound_json(kMark);
+        const std::string text = lockstep::engine::wire::json_text(variant);
         const std::size_t at = text.find(kMark);
         for (const std::string& value : hostile_values())
             variants.push_back(text.substr(0, at) + value + text.substr(at + std::string_view(kMark).size()));

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/plain_json.h"
 
 namespace lockstep::engine::wire {
@@ -36,7 +37,7 @@ void append_quoted(std::string& out, const std::string& text) {
         out += text;
         out += '"';
     } else {
-        out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        out += json_text(nlohmann::json(text));
     }
 }
 

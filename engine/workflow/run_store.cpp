@@ -6,13 +6,13 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/runs/job_request.h"
 #include "engine/runtime/invariant.h"
 #include "engine/runtime/millis.h"
 #include "engine/store/job_state.h"
 #include "engine/store/keys.h"
 #include "engine/store/script_arguments.h"
+#include "engine/wire/json_text.h"
 #include "engine/workflow/run_keys.h"
 
 namespace lockstep::engine {
@@ -25,7 +25,7 @@ constexpr std::int64_t kOutputMax = 262'144;
 constexpr std::int64_t kOutputsMax = 4 * kOutputMax;
 constexpr std::size_t kEndsAtOnce = 500;
 /// They become part of the run's document, which must still be readable.
-constexpr int kOutputDepthMax = kJsonDepthMax / 2;
+constexpr int kOutputDepthMax = wire::kJsonDepthMax / 2;
 constexpr std::int64_t kTimersAtOnce = 200;
 constexpr std::int64_t kRunsAtOnce = 100;
 
@@ -55,7 +55,7 @@ RunJobRecord record_of(const RedisValue& facts) {
     record.end.recorded = {std::string(facts.at(6).text()), std::string(facts.at(7).text()),
                            std::string(facts.at(9).text())};
     if (const std::string_view output = facts.at(8).text(); !output.empty()) {
-        nlohmann::json value = parse_bounded(output, kOutputDepthMax);
+        nlohmann::json value = wire::parse_bounded(output, kOutputDepthMax);
         // What is no JSON, or none that fits, is a text: a worker may write what it likes.
         record.end.output = value.is_discarded() ? nlohmann::json(std::string(output)) : std::move(value);
     }
@@ -151,8 +151,7 @@ Task<Outcome<RunCommitted>> RunStore::commit(Token token, RunChange change, bool
         if (!ids.own.contains(submission.job)) lists.push_back(submission.job);
     count("begun", lists.size());
     count("timeline", effects.timeline.size());
-    for (const nlohmann::json& event : effects.timeline)
-        lists.push_back(event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    for (const nlohmann::json& event : effects.timeline) lists.push_back(wire::json_text(event));
     std::size_t contexts = 0;
     for (const Submission& submission : effects.submissions) {
         if (submission.context.empty()) continue;

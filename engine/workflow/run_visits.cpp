@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
 #include "engine/runs/job_request.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -37,7 +37,7 @@ struct Definition {
 
 Definition read(std::string_view text, const Tunables& tunables) {
     if (text.empty()) return {std::nullopt, "its workflow does not exist"};
-    const json document = parse_bounded(text);
+    const json document = wire::parse_bounded(text);
     if (document.is_discarded()) return {std::nullopt, "the definition of its workflow cannot be read"};
     DefinitionLimits limits;
     limits.expression_length = static_cast<std::size_t>(tunables.wf_expr_max_length);
@@ -76,7 +76,7 @@ std::vector<std::pair<std::string, std::string>> jobs_at_work(RunDocument& run) 
 }  // namespace
 
 void apply_ask(RunPass& pass, std::string_view text) {
-    const json ask = parse_bounded(text);
+    const json ask = wire::parse_bounded(text);
     if (!ask.is_object()) return;
     const std::string what = text_at(ask, "do");
     if (what == "cancel") pass.cancel(text_at(ask, "reason"));

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
+#include "engine/config/fingerprint.h"
 #include "engine/wire/packet.h"
 #include "fakes/engine_test/scheduler_fixture.h"
 

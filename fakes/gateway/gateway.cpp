@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/ports/clock.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
@@ -22,7 +23,7 @@ std::string context_of(const cap::JobRequest& request) {
     const auto input = request.env().find("SIM_INPUT");
     const nlohmann::json body{{"job_id", request.job_id()},
                               {"input", input == request.env().end() ? std::string("do it") : input->second}};
-    return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return wire::json_text(body);
 }
 
 EventOutcome told_as(OutcomeKind kind) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/validation.h"
 #include "fakes/gateway/record_fields.h"
@@ -184,8 +185,9 @@ engine::Task<JobRecords::Outcome> JobRecords::write_dead_letter(cap::JobResult l
                                {"last_state", last_state},
                                {"created_at", records::rfc3339(at)}};
     const std::string second = fmt::format("{}", engine::to_unix_micros(at) / 1'000'000);
-    std::vector<RedisCommand> commands{{"SET", "dlq:entry:" + job, entry.dump(), "EX", text(lifetimes_.dead_letter)},
-                                       {"ZADD", "dlq:index", second, job}};
+    std::vector<RedisCommand> commands{
+        {"SET", "dlq:entry:" + job, engine::wire::json_text(entry), "EX", text(lifetimes_.dead_letter)},
+        {"ZADD", "dlq:index", second, job}};
     return done(std::move(commands));
 }
 

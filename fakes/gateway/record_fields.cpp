@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 #include "engine/wire/validation.h"
@@ -16,21 +17,20 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 std::string env_of(const cap::JobRequest& request, const char* key) {
     const auto found = request.env().find(key);
     return found == request.env().end() ? std::string() : found->second;
 }
 
 std::string list_of(const google::protobuf::RepeatedPtrField<std::string>& values) {
-    return values.empty() ? std::string() : text_of(json(std::vector<std::string>(values.begin(), values.end())));
+    return values.empty() ? std::string()
+                          : engine::wire::json_text(json(std::vector<std::string>(values.begin(), values.end())));
 }
 
 std::string labels_of(const cap::JobRequest& request) {
     std::map<std::string, std::string> labels(request.labels().begin(), request.labels().end());
     for (const auto& [label, value] : request.meta().labels()) labels[label] = value;
-    return labels.empty() ? std::string() : text_of(json(labels));
+    return labels.empty() ? std::string() : engine::wire::json_text(json(labels));
 }
 
 std::string actor_type_of(const cap::JobMetadata& meta) {

@@ -7,6 +7,7 @@
 
 #include "engine/config/start_document.h"
 #include "engine/ports/clock.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
@@ -34,7 +35,7 @@ engine::Task<void> SettingsEditor::change(SettingsChange change) {
 }
 
 engine::Task<bool> SettingsEditor::write_layers(std::string layers) {
-    const json documents = json::parse(layers);
+    const json documents = engine::wire::sound_json(layers);
     std::vector<engine::RedisCommand> writes;
     for (const auto& [name, content] : documents.items()) {
         const std::size_t colon = std::min(name.find(':'), name.size());
@@ -43,7 +44,8 @@ engine::Task<bool> SettingsEditor::write_layers(std::string layers) {
                             {"data", content},
                             {"revision", 1},
                             {"updated_at", engine::wire::rfc3339(world_.wall(node_))}};
-        writes.push_back({"SET", "cfg:" + name, content.is_string() ? content.get<std::string>() : document.dump()});
+        writes.push_back({"SET", "cfg:" + name,
+                          content.is_string() ? content.get<std::string>() : engine::wire::json_text(document)});
     }
     const auto written = co_await redis_.pipeline(std::move(writes), deadline());
     co_return written.applied();
@@ -71,16 +73,16 @@ engine::Task<bool> SettingsEditor::write(SettingsChange change) {
 }
 
 std::string SettingsEditor::changed(const std::string& document, const SettingsChange& change) const {
-    json settings = json::parse(document, nullptr, false);
+    json settings = engine::wire::read_json(document);
     if (!settings.is_object())
         settings = {{"scope", "system"}, {"scope_id", "default"}, {"data", json::object()}, {"revision", 0}};
     json& data = settings["data"];
-    if (!change.pools.empty()) data["pools"] = json::parse(change.pools);
-    if (!change.timeouts.empty()) data["timeouts"] = json::parse(change.timeouts);
-    if (!change.scheduler.empty()) data["scheduler"].update(json::parse(change.scheduler));
+    if (!change.pools.empty()) data["pools"] = engine::wire::sound_json(change.pools);
+    if (!change.timeouts.empty()) data["timeouts"] = engine::wire::sound_json(change.timeouts);
+    if (!change.scheduler.empty()) data["scheduler"].update(engine::wire::sound_json(change.scheduler));
     settings["revision"] = settings.value("revision", std::int64_t{0}) + 1;
     settings["updated_at"] = engine::wire::rfc3339(world_.wall(node_));
-    return settings.dump();
+    return engine::wire::json_text(settings);
 }
 
 engine::Task<void> SettingsEditor::announce() {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "fakes/policy/content_scan.h"
 #include "fakes/policy/parse.h"
@@ -58,7 +59,7 @@ struct SafetyOverlay {
 
 SafetyOverlay overlay_of(const std::string& effective_config) {
     SafetyOverlay overlay;
-    const nlohmann::json tree = nlohmann::json::parse(effective_config, nullptr, false);
+    const nlohmann::json tree = engine::wire::read_json(effective_config);
     if (!tree.is_object()) return overlay;
     const nlohmann::json* safety = tree.contains("safety") ? &tree["safety"] : nullptr;
     if (safety == nullptr && tree.contains("data") && tree["data"].is_object() && tree["data"].contains("safety")) {

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::fakes::policy {
 namespace {
 
 std::optional<std::string> scalar(const nlohmann::json& node) {
     if (node.is_string()) return node.get<std::string>();
-    if (node.is_number() || node.is_boolean()) return node.dump();
+    if (node.is_number() || node.is_boolean()) return engine::wire::json_text(node);
     return std::nullopt;
 }
 
@@ -96,7 +98,8 @@ void ObjectReader::integer(std::string_view key, std::int64_t& target, std::int6
     // An unsigned number beyond 63 bits would turn negative below and be refused by the range, as it should.
     if (!node->is_number_integer()) return fail(key, "must be a whole number");
     const auto value = node->get<std::int64_t>();
-    if (value < min || value > max) return fail(key, fmt::format("{} is not within {} and {}", node->dump(), min, max));
+    if (value < min || value > max)
+        return fail(key, fmt::format("{} is not within {} and {}", engine::wire::json_text(*node), min, max));
     target = value;
 }
 

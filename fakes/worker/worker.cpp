@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/ports/clock.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -292,7 +293,7 @@ engine::Task<std::string> Worker::store_result(std::shared_ptr<Job> job) {
     const auto bytes = static_cast<std::size_t>(number_in_env(job->request, "SIM_OUTPUT_BYTES").value_or(0));
     if (output.size() < bytes) output.resize(bytes, '.');
     const nlohmann::json body{{"job_id", id}, {"output", output}, {"worker_id", config_.id}};
-    const std::string text = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = wire::json_text(body);
     const std::string seconds = fmt::format("{}", std::chrono::floor<std::chrono::seconds>(config_.result_ttl).count());
     for (int attempt = 0; attempt < kStoreAttempts; ++attempt) {
         engine::RedisCommand set{"SET", key, text, "EX", seconds};

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/wire/json_text.h"
 #include "prod/config/known_variables.h"
 #include "prod/config/value_reader.h"
 #include "prod/config/variables.h"
@@ -123,7 +124,7 @@ std::string as_json(const std::vector<EffectiveSetting>& settings) {
     nlohmann::ordered_json all = nlohmann::ordered_json::object();
     for (const auto& [name, value, source] : settings) all[name] = {{"value", value}, {"source", source}};
     const nlohmann::ordered_json document{{"schema_version", 1}, {"settings", std::move(all)}};
-    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return engine::wire::json_text(document, 2) + "\n";
 }
 
 }  // namespace lockstep::prod

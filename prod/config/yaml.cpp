@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -146,7 +148,7 @@ tl::expected<YamlDocument, std::string> parse_yaml(std::string_view text, std::s
     try {
         OneDocument().watch(text);
         const YAML::Node root = YAML::Load(std::string(text));
-        document.json = Converter(document).convert(root, "", 0).dump(-1, ' ', false, json::error_handler_t::replace);
+        document.json = engine::wire::json_text(Converter(document).convert(root, "", 0));
     } catch (const OneDocument::Second& second) {
         return refuse(second.line, "a second document; one is expected");
     } catch (const Converter::Error& error) {

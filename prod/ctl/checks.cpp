@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/config/relations.h"
+#include "engine/wire/json_text.h"
 #include "prod/ctl/text.h"
 #include "prod/nats/jetstream_api.h"
 
@@ -155,7 +156,7 @@ std::optional<json> api_answer(Report& report, const std::string& check, std::st
                    "let this user publish on $JS.API.> and hear its inbox; see permissions.md");
         return std::nullopt;
     }
-    auto document = json::parse(answer, nullptr, false);
+    auto document = engine::wire::read_json(answer);
     if (!document.is_object()) document = json{{"error", {{"description", "the answer is no JSON"}}}};
     if (document.contains("error")) {
         std::string why =

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/store/keys.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/subjects.h"
 #include "prod/ctl/document.h"
 #include "prod/ctl/text.h"
@@ -109,7 +110,7 @@ engine::Task<int> adopt_consumers(Session& session, AdoptOptions options) {
         tell(fmt::format("{}.{}", wire::kStreamSys, one.name), one.deployment);
     }
     if (options.json)
-        fmt::print("{}\n", changes.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}\n", wire::json_text(changes));
     else if (options.dry_run)
         fmt::print("Nothing has been changed.\n");
     co_return kDone;

@@ -11,6 +11,7 @@
 #include "engine/store/scripts.h"
 #include "engine/store/scripts/common.lua.h"
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
@@ -134,7 +135,7 @@ engine::Task<tl::expected<LetterPage, std::string>> LetterWalk::next() {
             continue;
         }
         letter.bytes = found.value()[2 * i].text();
-        letter.entry = json::parse(letter.bytes, nullptr, false);
+        letter.entry = wire::read_json(letter.bytes);
         letter.tenant = found.value()[2 * i + 1].text();
         if (letter.entry.is_object()) known.push_back(std::move(letter));
     }
@@ -206,7 +207,7 @@ engine::Task<int> list_dead_letters(Session& session, ListLettersOptions options
 engine::Task<int> show_dead_letter(Session& session, std::string job) {
     const auto text = co_await load_letter(session, job);
     if (!text) co_return complain(text.error().exit_code, text.error().message);
-    const auto entry = json::parse(*text, nullptr, false);
+    const auto entry = wire::read_json(*text);
     fmt::print("{}", entry.is_discarded() ? printable(*text) + "\n" : json_text(entry, 2));
     if (!entry.is_object()) co_return kDone;
     std::fflush(stdout);

@@ -5,10 +5,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/relations.h"
 #include "engine/store/keys.h"
 #include "engine/wire/json_member.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/subjects.h"
 #include "prod/ctl/checks.h"
 #include "prod/ctl/document.h"
@@ -115,7 +115,7 @@ engine::Task<std::map<std::string, std::map<std::string, std::string>>> limits_o
         const auto records = co_await session.redis().command(std::move(read), session.deadline());
         if (!records.applied()) co_return all;
         for (std::size_t i = 0; i < keys->size(); ++i) {
-            const nlohmann::json record = engine::parse_bounded(records.value().at(i).text());
+            const nlohmann::json record = engine::wire::parse_bounded(records.value().at(i).text());
             if (!record.is_object() || !record.value("limits", nlohmann::json()).is_object()) continue;
             auto& limits = all[engine::wire::text_member(record, "id")];
             for (const auto& [variable, value] : record["limits"].items())

@@ -1,5 +1,6 @@
 #include "prod/ctl/document.h"
 
+#include "engine/wire/json_text.h"
 #include "prod/observe/hidden_characters.h"
 
 namespace lockstep::prod {
@@ -10,7 +11,7 @@ std::string document_line(nlohmann::json document) {
 }
 
 std::string json_text(const nlohmann::json& document, int indent) {
-    return escape_hidden(document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
+    return escape_hidden(engine::wire::json_text(document, indent)) + "\n";
 }
 
 }  // namespace lockstep::prod

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "engine/config/bounded_json.h"
+#include "engine/wire/json_text.h"
 #include "prod/ctl/text.h"
 
 namespace lockstep::prod {
@@ -62,7 +62,7 @@ json number_or_text(const std::string& text) {
 }
 
 json document_or_text(const std::string& text) {
-    json document = engine::parse_bounded(text);
+    json document = engine::wire::parse_bounded(text);
     return document.is_discarded() ? json(text) : document;
 }
 

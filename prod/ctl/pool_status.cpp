@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/nearest.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/wire/text.h"
 
@@ -89,7 +89,7 @@ tl::expected<PoolChange, CommandError> change_pool_status(std::string_view store
         return tl::make_unexpected(CommandError{kFailed,
                                                 "there is no cfg:system:default yet: a scheduler tells of its pools "
                                                 "file when it starts (is one running?)"});
-    json document = engine::parse_bounded(stored);
+    json document = engine::wire::parse_bounded(stored);
     if (!document.is_object()) return unusable("is no JSON object");
     if (!document.contains("data") || !document["data"].is_object() || !document["data"].contains("pools"))
         return unusable("tells of no pools");
@@ -97,7 +97,7 @@ tl::expected<PoolChange, CommandError> change_pool_status(std::string_view store
     if (!revision.is_number_integer() || revision < 0 || revision >= kLastRevision)
         return unusable("has no revision that could be counted on");
     json& pools = document["data"]["pools"];
-    const auto table = engine::parse_pools(engine::canonical(pools));
+    const auto table = engine::parse_pools(engine::wire::json_text(pools));
     if (!table)
         return unusable(fmt::format("has unusable pools: {}: {}", table.error().pointer, table.error().message));
     const std::set<std::string> known = pools_known(*table);
@@ -114,7 +114,7 @@ tl::expected<PoolChange, CommandError> change_pool_status(std::string_view store
     set_status(section[key_of(section, pool)], status, now);
     document["revision"] = ++change.revision;
     document["updated_at"] = engine::wire::rfc3339(now);
-    change.document = engine::canonical(document);
+    change.document = engine::wire::json_text(document);
     return change;
 }
 

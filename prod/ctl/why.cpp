@@ -11,6 +11,7 @@
 #include "engine/config/overlay.h"
 #include "engine/snapshot/worker_snapshot.h"
 #include "engine/store/keys.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -171,7 +172,7 @@ void print_answer(const JobOnFile& job, const Waiting& waiting, Micros now) {
 }  // namespace
 
 std::optional<Micros> snapshot_time(std::string_view snapshot) {
-    const auto document = json::parse(snapshot, nullptr, false);
+    const auto document = wire::read_json(snapshot);
     if (!document.is_object() || !document.contains("captured_at") || !document["captured_at"].is_string())
         return std::nullopt;
     google::protobuf::Timestamp time;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/snapshot/worker_snapshot.h"
+#include "engine/wire/json_text.h"
 #include "prod/ctl/document.h"
 #include "prod/ctl/text.h"
 
@@ -16,7 +17,7 @@ engine::Task<int> list_workers(Session& session, bool as_json) {
     if (!snapshot.applied()) co_return complain(kFailed, snapshot.failure().detail);
     if (snapshot.value().is_nil())
         co_return complain(kNotFound, "no scheduler has written a snapshot of its workers (is one running?)");
-    const auto document = nlohmann::json::parse(snapshot.value().text(), nullptr, false);
+    const auto document = engine::wire::read_json(snapshot.value().text());
     if (!document.is_object()) co_return complain(kFailed, "the snapshot of workers cannot be read");
     if (as_json) {
         fmt::print("{}", json_text(document));

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/json_positions.h"
+#include "engine/wire/json_text.h"
 #include "prod/ctl/text.h"
 #include "prod/ctl/workflow_definitions.h"
 
@@ -23,7 +23,7 @@ void choose(Chosen& chosen, std::function<engine::Task<int>(Session&)> command) 
 json input_from(const std::string& text) {
     if (text.empty()) return json::object();
     const std::string document = text.starts_with('@') ? text_from(text.substr(1)) : text;
-    json input = engine::parse_bounded(document);
+    json input = engine::wire::parse_bounded(document);
     if (!input.is_object()) refuse("--input: expected a JSON object, or @ and the name of a file with one");
     // The parser keeps the last one, and readers of the input in other languages may keep the first.
     if (const auto twice = engine::locate(document).duplicates; !twice.empty())

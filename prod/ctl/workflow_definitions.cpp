@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/runs/definition_text.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/workflow/run_keys.h"
 #include "engine/workflow/run_store.h"
@@ -83,11 +83,11 @@ engine::Task<int> put_definition(Session& session, std::string file, std::string
 
     json& document = read->document;
     const std::string now = engine::wire::rfc3339(session.clock().now());
-    const json old = before.value() ? engine::parse_bounded(*before.value()) : json();
+    const json old = before.value() ? engine::wire::parse_bounded(*before.value()) : json();
     const bool dated = old.is_object() && old.contains("created_at");
     if (!document.contains("created_at")) document["created_at"] = dated ? old["created_at"] : json(now);
     document["updated_at"] = now;
-    std::string written = document.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string written = engine::wire::json_text(document);
     const auto stored = co_await store.put_definition(id, read->definition.org_id, std::move(written));
     if (!stored.applied())
         co_return complain(

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <optional>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/nearest.h"
 #include "engine/runs/definition.h"
 #include "engine/runs/retry.h"
 #include "engine/runs/run_document.h"
 #include "engine/runs/schema_check.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 #include "engine/workflow/run_keys.h"
 #include "engine/workflow/run_store.h"
@@ -39,8 +39,6 @@ constexpr std::size_t kRunIdMax = 200;
 
 constexpr RunStatus kStatuses[] = {RunStatus::pending, RunStatus::running, RunStatus::waiting,   RunStatus::succeeded,
                                    RunStatus::failed,  RunStatus::denied,  RunStatus::cancelled, RunStatus::timed_out};
-
-std::string dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 engine::RunStore store_of(Session& session) { return {session.redis(), session.clock(), session.settings().tunables}; }
 
@@ -77,7 +75,9 @@ engine::Task<FoundRun> find_run(Session& session, std::string run) {
 
 json text_or_null(std::string text) { return text.empty() ? json() : json(std::move(text)); }
 
-json json_of(const RunDocument& document) { return engine::parse_bounded(document.write(), 2 * engine::kJsonDepthMax); }
+json json_of(const RunDocument& document) {
+    return engine::wire::parse_bounded(document.write(), 2 * engine::wire::kJsonDepthMax);
+}
 
 /// The definition that the run keeps, else the present one; null where there is none.
 engine::Task<json> definition_of(Session& session, const RunDocument& document) {
@@ -86,7 +86,7 @@ engine::Task<json> definition_of(Session& session, const RunDocument& document) 
     const auto texts = co_await session.redis().command(std::move(read), session.deadline());
     if (!texts.applied()) co_return json();
     for (std::size_t i = 0; i < 2; ++i) {
-        json definition = engine::parse_bounded(texts.value().at(i).text());
+        json definition = engine::wire::parse_bounded(texts.value().at(i).text());
         if (definition.is_object()) co_return definition;
     }
     co_return json();
@@ -113,7 +113,7 @@ engine::Task<FoundWorkflow> find_workflow(Session& session, std::string workflow
                                                                               engine::suggestion(workflow, known)))},
                                 {}};
     }
-    const json document = engine::parse_bounded(*text.value());
+    const json document = engine::wire::parse_bounded(*text.value());
     auto definition = engine::read_definition(document);
     if (definition) co_return FoundWorkflow{{}, std::move(*definition)};
     const auto& first = definition.error().front();
@@ -143,7 +143,7 @@ engine::Task<int> store_run(Session& session, json document, std::string idempot
     run.run = document["id"].get<std::string>();
     run.workflow = document["workflow_id"].get<std::string>();
     run.org = document["org_id"].get<std::string>();
-    run.document = dump(document);
+    run.document = engine::wire::json_text(document);
     const std::string id = run.run;
     const std::string org = run.org.empty() ? "default" : run.org;
     const std::string key_text = idempotency_key;
@@ -363,7 +363,7 @@ engine::Task<int> cancel_run(Session& session, std::string run, std::string reas
     const bool open = !engine::is_final(before);
     if (open) {
         engine::RunStore store = store_of(session);
-        const auto asked = co_await store.ask(run, dump({{"do", "cancel"}, {"reason", reason}}));
+        const auto asked = co_await store.ask(run, engine::wire::json_text(json{{"do", "cancel"}, {"reason", reason}}));
         if (!asked.applied()) co_return complain(kFailed, fmt::format("run {}: {}", run, asked.failure().detail));
         co_await wake(session, run);
         auto now = co_await await_run(session, run, kDonePatience, has_ended);
@@ -393,7 +393,7 @@ engine::Task<int> retry_run(Session& session, std::string run, std::string by, b
     };
     const json last_time = retried_at(*found.document);
     engine::RunStore store = store_of(session);
-    const auto asked = co_await store.ask(run, dump({{"do", "retry"}, {"by", by}}));
+    const auto asked = co_await store.ask(run, engine::wire::json_text(json{{"do", "retry"}, {"by", by}}));
     if (!asked.applied()) co_return complain(kFailed, fmt::format("run {}: {}", run, asked.failure().detail));
     co_await wake(session, run);
     const auto goes_on = [&](RunDocument& document) { return retried_at(document) != last_time; };
@@ -429,7 +429,7 @@ engine::Task<int> decide_step(Session& session, StepDecision decision) {
                                              decision.run, engine::to_string(step->status()))));
     engine::RunStore store = store_of(session);
     const json what{{"do", "approve"}, {"step", decision.step}, {"approved", decision.approved}, {"by", decision.by}};
-    const auto asked = co_await store.ask(decision.run, dump(what));
+    const auto asked = co_await store.ask(decision.run, engine::wire::json_text(what));
     if (!asked.applied()) co_return complain(kFailed, fmt::format("run {}: {}", decision.run, asked.failure().detail));
     co_await wake(session, decision.run);
     const auto decided = [&](RunDocument& run) {

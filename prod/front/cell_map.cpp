@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/runtime/invariant.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/sha256.h"
 
 namespace lockstep::prod {
@@ -32,8 +33,7 @@ const std::string& CellMap::cell_of(std::string_view tenant) const {
 
 std::string CellMap::text() const {
     // A tenant's name may be any bytes.
-    return nlohmann::json{{"shared", shared_}, {"tenants", named_}}.dump(-1, ' ', false,
-                                                                         nlohmann::json::error_handler_t::replace);
+    return engine::wire::json_text(nlohmann::json{{"shared", shared_}, {"tenants", named_}});
 }
 
 }  // namespace lockstep::prod

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/text.h"
 #include "prod/config/yaml.h"
 
@@ -44,7 +45,7 @@ public:
     }
 
     tl::expected<CellsFile, std::string> read() {
-        const json document = json::parse(yaml_.json);
+        const json document = engine::wire::sound_json(yaml_.json);
         if (!document.is_object()) {
             mistake("", "expected \"cells:\" with a name and an address at least: cells: {east: {nats: \"nats://…\"}}");
             return refused();
@@ -159,8 +160,7 @@ private:
             if (tenant.empty() || engine::wire::trim(tenant) != tenant)
                 mistake(at, "a tenant's name is not empty, and blanks around it do not count");
             else if (!cell.is_string() || !known_.contains(cell.get_ref<const std::string&>()))
-                mistake(at, fmt::format("expected the name of a cell, got {}",
-                                        cell.dump(-1, ' ', false, json::error_handler_t::replace)));
+                mistake(at, fmt::format("expected the name of a cell, got {}", engine::wire::json_text(cell)));
             else
                 named_[tenant] = cell.get<std::string>();
         }

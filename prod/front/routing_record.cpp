@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/sha256.h"
 #include "prod/front/durables.h"
 
@@ -24,21 +25,21 @@ struct RoutingRecord {
 };
 
 std::string record_text(const Routing& routing) {
-    return json{{"map", routing.map.text()}, {"cells", routing.cells}, {"file", routing.file}}.dump();
+    return engine::wire::json_text(json{{"map", routing.map.text()}, {"cells", routing.cells}, {"file", routing.file}});
 }
 
-std::string question_text(const Routing& routing) { return json{{"asks", routing.file}}.dump(); }
+std::string question_text(const Routing& routing) { return engine::wire::json_text(json{{"asks", routing.file}}); }
 
 /// Of what a front that starts has asked: the file that it goes by.
 std::optional<std::string> parse_question(const std::string& text) {
-    const json document = json::parse(text, nullptr, false);
+    const json document = engine::wire::read_json(text);
     if (!document.is_object() || !document.contains("asks") || !document["asks"].is_string()) return std::nullopt;
     return document["asks"].get<std::string>();
 }
 
 /// Nothing for what no front has written.
 std::optional<RoutingRecord> parse_record(const std::string& text) {
-    const json document = json::parse(text, nullptr, false);
+    const json document = engine::wire::read_json(text);
     if (!document.is_object() || !document.contains("map") || !document["map"].is_string() ||
         !document.contains("cells") || !document["cells"].is_array())
         return std::nullopt;

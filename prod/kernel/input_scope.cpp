@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "engine/config/bounded_json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/text.h"
 
 namespace lockstep::prod {
@@ -96,7 +96,7 @@ std::optional<std::string> violation(const InputScope& scope, std::string_view i
     const auto missing = [&scope](std::string what) {
         return scope.fires_without_input ? std::optional(std::move(what)) : std::nullopt;
     };
-    const json root = engine::parse_bounded(input);
+    const json root = engine::wire::parse_bounded(input);
     if (!root.is_object()) return missing("the input is no JSON object");
     const json* instruction = member_at(root, scope.instruction_path);
     if (instruction == nullptr || !instruction->is_string() || instruction->get_ref<const std::string&>().empty())

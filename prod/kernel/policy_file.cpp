@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "fakes/policy/parse.h"
 #include "prod/config/yaml.h"
 
@@ -28,7 +29,7 @@ std::string as_written(const std::string& path, const InputConditions& condition
 tl::expected<LoadedPolicy, std::string> parse_policy(const std::string& text, const std::string& file) {
     const auto yaml = parse_yaml(text, file);
     if (!yaml) return tl::make_unexpected(yaml.error());
-    auto tree = nlohmann::json::parse(yaml->json);
+    auto tree = engine::wire::sound_json(yaml->json);
     fakes::policy::ParseErrors errors;
     InputConditions conditions = take_input_conditions(tree, errors);
     auto document = fakes::policy::parse_document(tree);

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::prod {
 
 namespace {
@@ -25,7 +27,7 @@ std::string text_of(const InstanceRecord::Content& content, engine::WallTime sta
                           {"started_at", rfc3339(started_at)}};
     if (!content.implementation.empty()) record["implementation"] = content.implementation;
     if (content.service == kSchedulerService) record["limits"] = content.limits;
-    return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return engine::wire::json_text(record);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/config/bounded_json.h"
+#include "engine/wire/json_text.h"
 #include "prod/lockstepd/instance_record.h"
 
 namespace lockstep::prod {
@@ -26,7 +26,7 @@ using RecordKeys = std::vector<std::string>;
 }  // namespace
 
 bool is_other_engine(std::string_view record) {
-    const nlohmann::json document = engine::parse_bounded(record);
+    const nlohmann::json document = engine::wire::parse_bounded(record);
     if (!document.is_object()) return true;
     const auto implementation = document.find("implementation");
     return implementation == document.end() || *implementation != kImplementation;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/text.h"
 #include "prod/observe/series.h"
 
@@ -136,7 +137,7 @@ std::string anchor(const Alert& alert) { return engine::wire::ascii_lower(alert.
 
 std::string alert_rules() {
     // A JSON string is a YAML string, whatever it holds.
-    const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+    const auto quoted = [](const std::string& text) { return engine::wire::json_text(nlohmann::json(text)); };
     std::string text =
         "# Written by lockstep_monitoring from prod/monitoring/alerts.cpp; change it there.\n"
         "groups:\n"

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "prod/observe/series.h"
 
 namespace lockstep::prod {
@@ -170,10 +171,11 @@ std::string dashboard() {
                             {"time", {{"from", "now-3h"}, {"to", "now"}}},
                             {"templating", {{"list", variables()}}}};
     std::string text = "{\n";
-    for (const auto& [name, value] : head.items()) text += fmt::format("\"{}\":{},\n", name, value.dump());
+    for (const auto& [name, value] : head.items())
+        text += fmt::format("\"{}\":{},\n", name, engine::wire::json_text(value));
     // A line for each: in a change one sees which panels are others.
     std::vector<std::string> lines;
-    for (const ordered_json& one : panels()) lines.push_back(one.dump());
+    for (const ordered_json& one : panels()) lines.push_back(engine::wire::json_text(one));
     return text + fmt::format("\"panels\":[\n{}\n]\n}}\n", fmt::join(lines, ",\n"));
 }
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "engine/config/bounded_json.h"
 #include "engine/config/tunables.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 
 namespace lockstep::prod::jetstream {
@@ -40,7 +40,7 @@ json object_or_empty(const json& object, const char* key) {
 }
 
 Answer<json> parse(std::string_view text) {
-    json document = engine::parse_bounded(text);
+    json document = engine::wire::parse_bounded(text);
     if (!document.is_object())
         return tl::make_unexpected(ApiError{0, 0, fmt::format("not a JSON answer: {:.80}", text)});
     if (const auto error = document.find("error"); error != document.end() && error->is_object()) {
@@ -121,18 +121,17 @@ Answer<engine::PublishAck> parse_publish_ack(std::string_view text) {
 }
 
 std::string stream_create(const StreamSpec& spec) {
-    return json{{"name", spec.name},
-                {"subjects", spec.subjects},
-                {"retention", "limits"},
-                {"storage", "file"},
-                {"discard", "old"},
-                {"max_consumers", -1},
-                {"max_msgs", -1},
-                {"max_bytes", -1},
-                {"max_age", spec.max_age.count()},
-                {"num_replicas", spec.replicas},
-                {"duplicate_window", engine::kDuplicateWindow.count()}}
-        .dump();
+    return engine::wire::json_text(json{{"name", spec.name},
+                                        {"subjects", spec.subjects},
+                                        {"retention", "limits"},
+                                        {"storage", "file"},
+                                        {"discard", "old"},
+                                        {"max_consumers", -1},
+                                        {"max_msgs", -1},
+                                        {"max_bytes", -1},
+                                        {"max_age", spec.max_age.count()},
+                                        {"num_replicas", spec.replicas},
+                                        {"duplicate_window", engine::kDuplicateWindow.count()}});
 }
 
 Answer<void> parse_status(std::string_view text) {
@@ -157,7 +156,7 @@ Answer<std::string> stream_update(std::string_view info, std::uint64_t message_l
     json config = object_or_empty(*document, "config");
     if (config.empty()) return tl::make_unexpected(ApiError{0, 0, "a stream description without its settings"});
     config["max_msg_size"] = message_limit;
-    return config.dump();
+    return engine::wire::json_text(config);
 }
 
 Answer<engine::StreamState> parse_stream_state(std::string_view text) {
@@ -203,10 +202,10 @@ Answer<std::optional<engine::ConsumerState>> parse_consumer_state(std::string_vi
 }
 
 std::string next_by_subject(std::string_view subject, std::uint64_t from_sequence) {
-    return json{{"seq", std::max<std::uint64_t>(from_sequence, 1)}, {"next_by_subj", subject}}.dump();
+    return engine::wire::json_text(json{{"seq", std::max<std::uint64_t>(from_sequence, 1)}, {"next_by_subj", subject}});
 }
 
-std::string by_sequence(std::uint64_t sequence) { return json{{"seq", sequence}}.dump(); }
+std::string by_sequence(std::uint64_t sequence) { return engine::wire::json_text(json{{"seq", sequence}}); }
 
 Answer<std::optional<engine::StoredMessage>> parse_stored_message(std::string_view text) {
     auto document = parse(text);
@@ -238,7 +237,7 @@ std::string consumer_create(const engine::ConsumerSpec& spec) {
                 {"replay_policy", "instant"},      {"max_ack_pending", spec.max_ack_pending}};
     if (spec.rate_limit_bps > 0) config["rate_limit_bps"] = spec.rate_limit_bps;
     if (!spec.deployment.empty()) config["description"] = described({}, spec.deployment);
-    return json{{"stream_name", spec.stream}, {"config", config}}.dump();
+    return engine::wire::json_text(json{{"stream_name", spec.stream}, {"config", config}});
 }
 
 Answer<std::string> consumer_update(std::string_view info, const ConsumerChange& change) {
@@ -254,7 +253,7 @@ Answer<std::string> consumer_update(std::string_view info, const ConsumerChange&
     if (change.rate_limit_bps) config["rate_limit_bps"] = *change.rate_limit_bps;
     if (!change.deployment.empty())
         config["description"] = described(member_or(config, "description", std::string()), change.deployment);
-    return json{{"stream_name", std::move(stream)}, {"config", std::move(config)}}.dump();
+    return engine::wire::json_text(json{{"stream_name", std::move(stream)}, {"config", std::move(config)}});
 }
 
 Answer<std::string> parse_difference(std::string_view info, const ConsumerChange& change) {

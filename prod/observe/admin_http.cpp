@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/wire/json_text.h"
 #include "prod/observe/http_listener.h"
 
 namespace lockstep::prod {
@@ -107,7 +108,7 @@ std::string Health::ready_json() const {
     const std::string reason = reason_not_ready();
     nlohmann::json body{{"ready", reason.empty()}};
     if (!reason.empty()) body["reason"] = reason;
-    return body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return engine::wire::json_text(body);
 }
 
 std::string Health::ready_text() const {
@@ -127,12 +128,11 @@ std::string Health::ready_text() const {
 }
 
 std::string Health::json() const {
-    return nlohmann::json{{"redis", part(redis_error, "error")},
-                          {"nats", part(nats_error, "error")},
-                          {"safety", part(safety_warning, "warn")},
-                          {"ready", reason_not_ready().empty()},
-                          {"status", ok() ? "ok" : "degraded"}}
-        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return engine::wire::json_text(nlohmann::json{{"redis", part(redis_error, "error")},
+                                                  {"nats", part(nats_error, "error")},
+                                                  {"safety", part(safety_warning, "warn")},
+                                                  {"ready", reason_not_ready().empty()},
+                                                  {"status", ok() ? "ok" : "degraded"}});
 }
 
 class AdminHttp::Server {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/config/tunables.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/text.h"
 #include "prod/observe/hidden_characters.h"
 
@@ -50,7 +51,7 @@ std::string as_word(std::string_view text) {
     const bool plain = !text.empty() && text.find_first_of(" \"=\\") == std::string_view::npos &&
                        std::ranges::all_of(text, [](unsigned char c) { return c > 0x1f && c != 0x7f; });
     if (plain) return std::string(text);
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return engine::wire::json_text(nlohmann::json(text));
 }
 
 /// A message is constant text of ours, and yet it may not break its line.
@@ -181,7 +182,7 @@ std::string SpdlogLog::as_json(LogLevel level, std::string_view message, const s
         else
             std::visit([&](const auto& value) { object[key] = value; }, field.value);
     }
-    return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    return engine::wire::json_text(object);
 }
 
 std::string SpdlogLog::as_text(LogLevel level, std::string_view message, const std::vector<LogField>& fields) const {

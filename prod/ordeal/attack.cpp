@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "prod/ordeal/messages.h"
 
 namespace lockstep::prod::ordeal {
@@ -70,8 +71,8 @@ void Attack::finish(Ledger& ledger) {
 
 void Attack::run() {
     // A run of an honest tenant whose steps nobody has begun.
-    store_.write(
-        {"SET", "wf:run:ordeal-run", json{{"id", "ordeal-run"}, {"org_id", kTenant}, {"status", "succeeded"}}.dump()});
+    store_.write({"SET", "wf:run:ordeal-run",
+                  engine::wire::json_text(json{{"id", "ordeal-run"}, {"org_id", kTenant}, {"status", "succeeded"}})});
     store_.write({"SETRANGE", kHugeKey, std::to_string(kHugeBytes), "."});
     for (std::size_t turn = 0; !stopping_; ++turn) {
         const Kind& kind = kKinds.at(turn % kKinds.size());
@@ -129,18 +130,19 @@ void Attack::wide_run() {
     const std::string run = next_id();
     json items = json::array();
     for (int i = 0; i < kRunItems; ++i) items.push_back(i);
-    store_.write({"SET", "wf:def:attack",
-                  json{{"id", "attack"},
-                       {"org_id", kHostileTenant},
-                       {"steps", {{"each", {{"type", "worker"}, {"topic", kTopic}, {"for_each", "${input.items}"}}}}}}
-                      .dump()});
-    store_.write({"SET", "wf:run:" + run,
-                  json{{"id", run},
-                       {"workflow_id", "attack"},
-                       {"org_id", kHostileTenant},
-                       {"status", "pending"},
-                       {"input", {{"items", items}, {"ballast", std::string(kRunInputBytes, 'x')}}}}
-                      .dump()});
+    store_.write(
+        {"SET", "wf:def:attack",
+         engine::wire::json_text(
+             json{{"id", "attack"},
+                  {"org_id", kHostileTenant},
+                  {"steps", {{"each", {{"type", "worker"}, {"topic", kTopic}, {"for_each", "${input.items}"}}}}}})});
+    store_.write(
+        {"SET", "wf:run:" + run,
+         engine::wire::json_text(json{{"id", run},
+                                      {"workflow_id", "attack"},
+                                      {"org_id", kHostileTenant},
+                                      {"status", "pending"},
+                                      {"input", {{"items", items}, {"ballast", std::string(kRunInputBytes, 'x')}}}})});
     store_.write({"ZADD", "wf:runs:all", "1", run});
     store_.write({"ZADD", "wf:runs:status:pending", "1", run});
     bus_.say(kWake, run);

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::prod::ordeal {
 
 namespace {
@@ -91,7 +93,7 @@ std::string as_json(const Ledger& ledger, const Verdict& verdict) {
                         {"checks", checks},
                         {"footprints", footprints},
                         {"timeline", disturbances}};
-    return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return engine::wire::json_text(document, 2) + "\n";
 }
 
 }  // namespace lockstep::prod::ordeal

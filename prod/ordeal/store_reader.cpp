@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "engine/wire/json_text.h"
 #include "prod/ordeal/messages.h"
 
 namespace lockstep::prod::ordeal {
@@ -37,7 +38,7 @@ std::optional<StateChange> parse_change(std::string_view text) {
 }
 
 std::string fault_of_request(const std::string& request_json, const std::string& job, std::size_t size) {
-    const auto request = nlohmann::json::parse(request_json, nullptr, false);
+    const auto request = engine::wire::read_json(request_json);
     if (!request.is_object()) return "the stored request is no JSON";
     const auto content = nlohmann::json::json_pointer(std::string("/env/") + kContentVariable);
     if (!request.contains(content) || !request[content].is_string()) return "the stored request has no content";
@@ -149,7 +150,7 @@ JobEnd StoreReader::end_of(const std::string& job, std::size_t content_size) {
     }
     const Reply letter = must({"GET", "dlq:entry:" + job});
     end.dead_letter = letter->type != REDIS_REPLY_NIL;
-    const auto document = nlohmann::json::parse(text_of(letter.get()), nullptr, false);
+    const auto document = engine::wire::read_json(text_of(letter.get()));
     if (document.is_object()) end.letter_code = document.value("reason_code", "");
     // A job that was never taken up has no request, and no end either.
     const Reply request = must({"GET", "job:req:" + job});

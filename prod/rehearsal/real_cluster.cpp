@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "engine/config/tunables.h"
+#include "engine/wire/json_text.h"
 #include "fakes/testing/server_lines.h"
 #include "prod/rehearsal/worker_script.h"
 
@@ -43,16 +44,16 @@ void write_file(const std::filesystem::path& file, const std::string& text) {
 
 /// A scenario tells its output policy apart; in the kernel's file it is a part of the document.
 std::string policy_text(const sim::Documents& documents) {
-    auto policy = nlohmann::json::parse(documents.policy);
+    auto policy = engine::wire::sound_json(documents.policy);
     if (!documents.output_policy.empty()) {
-        auto output = nlohmann::json::parse(documents.output_policy);
+        auto output = engine::wire::sound_json(documents.output_policy);
         if (output.contains("rules")) {
             policy["output_rules"] = output["rules"];
             output.erase("rules");
         }
         policy["output_policy"] = std::move(output);
     }
-    return policy.dump(2);
+    return engine::wire::json_text(policy, 2);
 }
 
 std::string upper(std::string_view text) {

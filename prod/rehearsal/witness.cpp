@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
@@ -113,7 +114,7 @@ bool Witness::see_taken(const BusMessage& answer) {
     if (offered == offered_.end()) return false;
     const BusMessage message = std::move(offered->second);
     offered_.erase(offered);
-    const auto json = nlohmann::json::parse(answer.payload, nullptr, false);
+    const auto json = wire::read_json(answer.payload);
     const auto sequence = json.is_object() ? json.find("seq") : json.end();
     if (sequence == json.end() || !sequence->is_number_unsigned() || json.contains("error")) return true;
     // The answer to the first one may have been lost with a server.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "reports/compare/measure_direction.h"
 #include "reports/compare/words.h"
 #include "reports/run_report.h"
@@ -128,21 +129,19 @@ class ComparisonDocument {
 public:
     void field(std::string_view name, const json& value) {
         text_ += text_.empty() ? "{\n" : ",\n";
-        text_ += "  " + compact(std::string(name)) + ": " + compact(value);
+        text_ += "  " + engine::wire::json_text(json(name)) + ": " + engine::wire::json_text(value);
     }
     template <class T, class ToJson>
     void list(std::string_view name, const std::vector<T>& items, ToJson to_line) {
         text_ += text_.empty() ? "{\n" : ",\n";
-        text_ += "  " + compact(std::string(name)) + ": [";
+        text_ += "  " + engine::wire::json_text(json(name)) + ": [";
         for (std::size_t i = 0; i < items.size(); ++i)
-            text_ += (i == 0 ? "\n    " : ",\n    ") + compact(to_line(items[i]));
+            text_ += (i == 0 ? "\n    " : ",\n    ") + engine::wire::json_text(to_line(items[i]));
         text_ += items.empty() ? "]" : "\n  ]";
     }
     [[nodiscard]] std::string text() const { return text_ + "\n}\n"; }
 
 private:
-    static std::string compact(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
     std::string text_;
 };
 

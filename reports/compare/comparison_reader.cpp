@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "engine/wire/json_text.h"
 #include "reports/compare/comparison_json.h"
 #include "reports/compare/measure_direction.h"
 
@@ -186,7 +187,7 @@ Comparison comparison_at(const Place& root) {
 tl::expected<Comparison, std::string> read_comparison(std::string_view text, std::string_view name) {
     constexpr std::string_view kWayOut = "expected what `lockstep compare --json` writes";
     try {
-        const auto document = nlohmann::json::parse(text);
+        const auto document = engine::wire::sound_json(text);
         return comparison_at(Place(document, ""));
     } catch (const nlohmann::json::exception& problem) {
         return tl::unexpected(fmt::format("{}: not a JSON document ({}); {}", name, problem.what(), kWayOut));

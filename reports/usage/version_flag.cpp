@@ -5,14 +5,19 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::usage {
 
 namespace {
 
 std::string version_document(const std::string& program, const Build& build) {
-    return nlohmann::json{{"name", program},      {"version", build.version}, {"commit", build.commit},
-                          {"dirty", build.dirty}, {"build", build.name()},    {"compiler", __VERSION__}}
-        .dump();
+    return engine::wire::json_text(nlohmann::json{{"name", program},
+                                                  {"version", build.version},
+                                                  {"commit", build.commit},
+                                                  {"dirty", build.dirty},
+                                                  {"build", build.name()},
+                                                  {"compiler", __VERSION__}});
 }
 
 }  // namespace

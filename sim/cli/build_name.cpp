@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "engine/wire/json_text.h"
 #include "sim/cli/version.h"
 
 namespace lockstep::sim::cli {
@@ -16,7 +17,7 @@ std::string build_name(const Environment& environment) { return build_of(environ
 std::string heading_of_trace(const std::string& name, std::uint64_t seed, const std::string& build,
                              const std::string& replay) {
     const nlohmann::json heading{{"name", name}, {"seed", seed}, {"build", build}, {"replay", replay}};
-    return heading.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return engine::wire::json_text(heading);
 }
 
 void note_other_build(const std::string& what, const std::string& recorded_by, const Environment& environment) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "engine/wire/json_text.h"
 #include "reports/run_report.h"
 
 namespace lockstep::sim::cli {
@@ -31,12 +32,12 @@ std::string digests_json(const std::vector<DigestEntry>& entries, const std::str
                         {"digest", reports::digest_text(entry.digest)},
                         {"events", entry.events}});
     const json document{{"version", 1}, {"build", build}, {"digests", std::move(list)}};
-    return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+    return engine::wire::json_text(document, 1) + "\n";
 }
 
 tl::expected<std::vector<DigestEntry>, std::string> parse_digests(std::string_view text) {
     try {
-        const json document = json::parse(text);
+        const json document = engine::wire::sound_json(text);
         if (document.at("version") != 1) return tl::make_unexpected("expected version 1 of a file of digests");
         std::vector<DigestEntry> entries;
         for (const json& one : document.at("digests"))

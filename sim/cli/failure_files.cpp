@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 
+#include "engine/wire/json_text.h"
 #include "reports/atomic_file.h"
 #include "sim/cli/build_name.h"
 #include "sim/scenario/override.h"
@@ -23,11 +24,11 @@ tl::expected<Document, std::string> document_of(const Scenario& scenario, const 
     Document document = std::move(loaded->failure.scenario);
     document.erase("proves");  // what is kept is one history
     if (!args.overrides.empty()) {
-        nlohmann::json changed = nlohmann::json::parse(document.dump());
+        nlohmann::json changed = engine::wire::sound_json(engine::wire::json_text(document));
         for (const std::string& assignment : args.overrides) {
             if (const auto done = apply_override(changed, assignment); !done) return tl::make_unexpected(done.error());
         }
-        document = Document::parse(changed.dump());
+        document = engine::wire::sound_ordered_json(engine::wire::json_text(changed));
     }
     for (const std::string& mechanism : args.without) document["without"].push_back(mechanism);
     return document;

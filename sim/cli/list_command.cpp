@@ -7,6 +7,7 @@
 #include "engine/config/tunables.h"
 #include "engine/ports/metrics.h"
 #include "engine/ports/rare_branches.h"
+#include "engine/wire/json_text.h"
 #include "reports/result_json.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
@@ -194,7 +195,7 @@ Exit list_command(const ListArgs& args, const Environment& environment) {
                 environment.out << fmt::format("  {:<{}}  {}\n", line.name, width, about);
         }
     }
-    if (args.json) environment.out << document.dump(2) << '\n';
+    if (args.json) environment.out << engine::wire::json_text(document, 2) << '\n';
     return Exit::passed;
 }
 

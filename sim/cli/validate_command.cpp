@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "engine/wire/json_text.h"
 #include "reports/result_json.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/selection.h"
@@ -50,7 +51,7 @@ void print_json(const std::vector<LoadError>& errors, std::size_t files, std::os
                         {"schema_version", reports::kSchemaVersion},
                         {"files", files},
                         {"errors", std::move(list)}};
-    out << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    out << engine::wire::json_text(document, 2) << '\n';
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/config/nearest.h"
+#include "engine/wire/json_text.h"
 #include "sim/compare/grid.h"
 #include "sim/measure/catalogue.h"
 #include "sim/scenario/document.h"
@@ -69,7 +70,9 @@ Shape comparison_shape() {
     });
 }
 
-std::string text_of_value(const Document& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string text_of_value(const Document& value) {
+    return value.is_string() ? value.get<std::string>() : engine::wire::json_text(value);
+}
 
 void check_measure(const std::string& name, const std::string& pointer, std::vector<Finding>& findings) {
     if (find_measure(name) != nullptr) return;
@@ -192,7 +195,7 @@ Loaded<ComparisonPlan> parse_comparison(std::string_view text, const std::string
     check(comparison_shape(), parsed->document, "", findings);
     ComparisonPlan plan;
     // Once more in the order of the file: the first axis of a grid is the one that varies slowest.
-    if (findings.empty()) plan = read(Document::parse(text, nullptr, true, true), findings);
+    if (findings.empty()) plan = read(engine::wire::read_ordered_json(text, engine::wire::Comments::skipped), findings);
     errors.add(findings, parsed->positions);
     if (!errors.empty()) return tl::make_unexpected(errors.take());
     plan.file = file;
@@ -243,7 +246,7 @@ tl::expected<ComparisonPlan, std::string> quick_comparison(const std::string& sc
 bool reads_as_comparison(const std::filesystem::path& path) {
     const auto text = text_of_file(path);
     if (!text) return false;
-    const auto document = nlohmann::json::parse(*text, nullptr, false);
+    const auto document = engine::wire::read_json(*text);
     return document.is_object() && (document.contains("question") || document.contains("objectives"));
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/run_document.h"
 
@@ -15,7 +16,7 @@ void RunRecorder::string_set(fakes::NodeId, std::string_view key, const std::str
                              std::int64_t, std::int64_t) {
     const std::string_view name = run_of_document_key(key);
     if (name.empty()) return;
-    const json document = json::parse(after, nullptr, false);
+    const json document = engine::wire::read_json(after);
     if (!document.is_object()) return;
     const std::int64_t now = now_().time_since_epoch().count();
     const auto [entry, is_new] = log_.runs.try_emplace(std::string(name));

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "engine/config/bounded_json.h"
 #include "engine/testing/fuzz_target.h"
+#include "engine/wire/json_text.h"
 #include "fakes/policy/glob.h"
 #include "fakes/policy/parse.h"
 #include "fakes/policy/pattern.h"
@@ -12,7 +12,7 @@ namespace lockstep::fuzz {
 namespace policies = fakes::policy;
 
 void policy(std::string_view input) {
-    const auto tree = engine::parse_bounded(input);
+    const auto tree = engine::wire::parse_bounded(input);
     if (tree.is_discarded()) return;
     const auto document = policies::parse_document(tree);
     if (!document) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/runtime/time.h"
+#include "engine/wire/json_text.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/run_document.h"
 
@@ -18,7 +19,7 @@ void DelayTimes::string_set(fakes::NodeId /*client*/, std::string_view key, cons
                             std::string_view after, std::int64_t /*expires_before*/, std::int64_t /*expires_at*/) {
     const std::string_view name = run_of_document_key(key);
     if (name.empty()) return;
-    const json run = json::parse(after, nullptr, false);
+    const json run = engine::wire::read_json(after);
     DueTimes& waiting = waiting_[std::string(name)];
     DueTimes still;
     for (const auto& [id, step] : steps_of(run).items()) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "sim/measure/units.h"
 
 namespace lockstep::sim {
@@ -48,7 +49,7 @@ void SharedState::key_removed(fakes::NodeId /*client*/, std::string_view key, fa
 void SharedState::note_trip(std::string_view key) { open_since_.emplace(key, queue_.now()); }
 
 void SharedState::note_dead_letter(std::string_view entry) {
-    const auto document = nlohmann::json::parse(entry, nullptr, false);
+    const auto document = engine::wire::read_json(entry);
     std::string code = "other";
     if (document.is_object() && document.contains("reason_code") && document["reason_code"].is_string())
         code = document["reason_code"].get<std::string>();

@@ -5,18 +5,14 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::sim {
 
 /// Discarded when it cannot be read.
 [[nodiscard]] inline nlohmann::json parse_user_json(std::string_view text) {
     constexpr int kDepthMax = 64;
-    bool is_too_deep = false;
-    const auto keep = [&is_too_deep](int level, nlohmann::json::parse_event_t, nlohmann::json&) {
-        is_too_deep |= level > kDepthMax;
-        return !is_too_deep;
-    };
-    nlohmann::json document = nlohmann::json::parse(text, keep, false);
-    return is_too_deep ? nlohmann::json(nlohmann::json::value_t::discarded) : document;
+    return engine::wire::parse_bounded(text, kDepthMax);
 }
 
 /// The `data` of a document of settings: an empty object where it says none; nothing: it cannot be read.

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "sim/model/snapshot_text.h"
 
 namespace lockstep::sim {
@@ -41,7 +42,7 @@ std::optional<std::chrono::seconds> time_of(std::string text) {
 }  // namespace
 
 tl::expected<LetterText, std::string> read_letter(std::string_view entry) {
-    const Json json = Json::parse(entry, nullptr, false);
+    const Json json = engine::wire::read_json(entry);
     if (!json.is_object()) return tl::make_unexpected("is no JSON object");
     LetterText letter;
     for (const auto& [key, value] : json.items()) {

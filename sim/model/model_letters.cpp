@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "engine/wire/validation.h"
@@ -30,7 +31,7 @@ constexpr std::string_view kSumPrefix = "undecodable:";
 }  // namespace
 
 std::string_view Model::code_of_letter(std::string_view letter) {
-    const auto json = nlohmann::json::parse(letter, nullptr, false);
+    const auto json = wire::read_json(letter);
     return label_names_.name_of(label_names_.number_of(json.is_object() ? json.value("reason_code", "") : ""));
 }
 

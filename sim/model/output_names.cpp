@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/subjects.h"
 #include "sim/model/output_members.h"
@@ -74,7 +75,7 @@ void OutputNames::text(std::string_view key, std::string_view text, const Told& 
     }
     if (!has_named_members(kind->name, text)) return tell(*kind, "value", told);
     if (!is_looked_at(*kind)) return;
-    const auto document = nlohmann::json::parse(text, nullptr, false);
+    const auto document = engine::wire::read_json(text);
     if (document.is_discarded()) return;
     std::string path;
     const auto visit = [&](std::string_view at, const nlohmann::json&) { tell(*kind, at, told); };

@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::sim {
 
 OutputRecord read_output_record(const std::string& text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = engine::wire::read_json(text);
     if (!json.is_object()) return {};
     return {json.value("decision", ""), json.value("redacted_ptr", "")};
 }

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/message_id.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
@@ -47,9 +48,9 @@ void erase_labels(Labels& labels, Predicate is_meant) {
 [[nodiscard]] inline std::vector<std::pair<std::string_view, std::string>> fields_of(const cap::JobRequest& request) {
     const cap::JobMetadata& meta = request.meta();
     const auto list = [](const auto& texts) {
-        return texts.empty() ? std::string{}
-                             : nlohmann::json(std::vector<std::string>(texts.begin(), texts.end()))
-                                   .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return texts.empty()
+                   ? std::string{}
+                   : engine::wire::json_text(nlohmann::json(std::vector<std::string>(texts.begin(), texts.end())));
     };
     std::map<std::string, std::string> labels(request.labels().begin(), request.labels().end());
     for (const auto& [name, value] : meta.labels()) labels[name] = value;
@@ -69,17 +70,15 @@ void erase_labels(Labels& labels, Predicate is_meant) {
             {"capability", meta.capability()},
             {"risk_tags", list(meta.risk_tags())},
             {"requires", list(meta.requires_())},
-            {"labels", labels.empty()
-                           ? std::string{}
-                           : nlohmann::json(labels).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)}};
+            {"labels", labels.empty() ? std::string{} : engine::wire::json_text(nlohmann::json(labels))}};
 }
 
 /// Lists and objects may be spelt in more than one way.
 [[nodiscard]] inline bool same_value(std::string_view field, std::string_view recorded, std::string_view expected) {
     if (recorded == expected) return true;
     if (field != "risk_tags" && field != "requires" && field != "labels") return false;
-    const auto one = nlohmann::json::parse(recorded, nullptr, false);
-    return !one.is_discarded() && one == nlohmann::json::parse(expected, nullptr, false);
+    const auto one = engine::wire::read_json(recorded);
+    return !one.is_discarded() && one == engine::wire::read_json(expected);
 }
 
 }  // namespace lockstep::sim

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/rfc3339.h"
 
 namespace lockstep::sim {
@@ -9,7 +10,7 @@ namespace lockstep::sim {
 using nlohmann::json;
 
 std::shared_ptr<const json> parse_document(std::string_view text) {
-    return std::make_shared<const json>(json::parse(text, nullptr, false));
+    return std::make_shared<const json>(engine::wire::read_json(text));
 }
 
 std::string_view run_of_job(std::string_view job) {

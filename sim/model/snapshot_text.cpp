@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json_member.h"
+#include "engine/wire/json_text.h"
 
 namespace lockstep::sim {
 
@@ -115,7 +116,7 @@ std::string flaw_of(const Json& document) {
 
 SnapshotText read_document(std::string_view text) {
     SnapshotText snapshot;
-    const Json document = Json::parse(text, nullptr, false);
+    const Json document = engine::wire::read_json(text);
     snapshot.flaw = flaw_of(document);
     if (!document.is_object()) return snapshot;
     snapshot.captured_at = seconds_of(engine::wire::text_member(document, "captured_at"));

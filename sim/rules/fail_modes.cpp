@@ -25,6 +25,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/text.h"
 #include "sim/rules/rules.h"
@@ -148,7 +149,7 @@ void is_tried_long_enough(const JobWritten& written, const Model& model, Verdict
 /// A record of a scan that has seen a part of the output, and has nothing against it.
 bool allows_in_part(std::string_view record) {
     if (record.find("\"partial\"") == std::string_view::npos) return false;
-    const auto json = nlohmann::json::parse(record, nullptr, false);
+    const auto json = engine::wire::read_json(record);
     return json.is_object() && json.value("partial", false) && json.value("decision", "") == "ALLOW" &&
            json.value("phase", "") == "async";
 }

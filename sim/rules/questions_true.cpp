@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/policy_marks.h"
@@ -163,7 +164,7 @@ void SettingsShown::judge(const Observed& fact, const Told& shown, EventNumber a
     const SettingsJson due = spec::layered(layers, spec::kBindingDocuments).value_or(SettingsJson::object());
     verdict.cite("engine/config/settings.md 4");
     verdict.require(false, acquired, "policy is shown the settings {}, and they were {} when its lock was acquired",
-                    told.empty() ? "{}" : told, due.dump(-1, ' ', false, SettingsJson::error_handler_t::replace));
+                    told.empty() ? "{}" : told, engine::wire::json_text(due));
 }
 
 /// What a replica may go by for a document that has stood as it is since it was read; none: that cannot be said.
@@ -198,8 +199,8 @@ bool SettingsShown::fits(const std::vector<spec::Layers>& choices, spec::Layers&
 bool SettingsShown::may_be_shown(const spec::Layers& layers, const std::string& told) {
     if (told == last_told_ && layers == last_layers_) return true;
     const auto due = spec::layered(layers, spec::kBindingDocuments);
-    const bool is_due = !due || spec::same_settings(*due, told.empty() ? SettingsJson::object()
-                                                                       : SettingsJson::parse(told, nullptr, false));
+    const bool is_due =
+        !due || spec::same_settings(*due, told.empty() ? SettingsJson::object() : engine::wire::read_json(told));
     if (is_due) {
         last_told_ = told;
         last_layers_ = layers;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/pointer.h"
 #include "sim/model/run_document.h"
@@ -27,14 +28,14 @@ constexpr std::string_view kKeyPointer = "redis://";
 bool same_constraints(const Json& listed, std::string_view recorded) {
     const auto found = listed.find("constraints");
     if (recorded.empty()) return found == listed.end() || found->is_null();
-    return found != listed.end() && *found == Json::parse(recorded, nullptr, false);
+    return found != listed.end() && *found == engine::wire::read_json(recorded);
 }
 
 /// 1
 void list_agrees(const JobWritten& written, Verdict& verdict) {
     const RecordChange& change = *written.change;
     if (!change.decision) return;
-    const Json listed = Json::parse(*change.decision, nullptr, false);
+    const Json listed = engine::wire::read_json(*change.decision);
     const bool same = listed.is_object() && member_text(listed, "decision") == change.field("safety_decision") &&
                       member_text(listed, "reason") == change.field("safety_reason") &&
                       member_text(listed, "rule_id") == change.field("safety_rule_id") &&
@@ -47,7 +48,8 @@ void list_agrees(const JobWritten& written, Verdict& verdict) {
                     "its list of decisions gets {}, and its record says {} ({})", *change.decision,
                     change.field("safety_decision"), change.field("safety_reason"));
     if (listed.is_object())
-        require_now("a decision about it", ms_of(listed.value("checked_at", Json{}).dump()), written.redis_ms, verdict);
+        require_now("a decision about it", ms_of(engine::wire::json_text(listed.value("checked_at", Json{}))),
+                    written.redis_ms, verdict);
 }
 
 bool decides_by_itself(const RecordChange& change) {
@@ -155,22 +157,22 @@ void verdict_is_true(const JobWritten& written, const Model& model, Verdict& ver
     const bool alike = change.output && *change.output == change.field("output_safety");
     verdict.require(alike, 0, "the verdict on its output is not recorded alike in its two places");
     if (!alike) return;
-    const Json record = Json::parse(*change.output, nullptr, false);
+    const Json record = engine::wire::read_json(*change.output);
     verdict.require(record.is_object(), 0, "the verdict on its output is no JSON object");
     if (!record.is_object()) return;
     const State was = change.from.value_or(change.job->in_hash);
     const std::string phase = member_text(record, "phase");
     verdict.require(phase == (was == State::succeeded ? "async" : "sync"), 0,
                     "the verdict on its output is of the phase '{}', and it was {}", phase, to_string(was));
-    require_now("the verdict on its output", ms_of(record.value("checked_at", Json(0)).dump()), written.redis_ms,
-                verdict);
+    require_now("the verdict on its output", ms_of(engine::wire::json_text(record.value("checked_at", Json(0)))),
+                written.redis_ms, verdict);
     const bool partial = record.value("scanned_bytes", std::int64_t{0}) < record.value("output_bytes", std::int64_t{0});
     verdict.require(
         record.value("partial", false) == partial && record.value("check_duration_ms", std::int64_t{0}) >= 0, 0,
         "the verdict on its output contradicts itself: {}", *change.output);
     if (member_text(record, "decision") == "REDACT")
         redaction_is_true(change, member_text(record, "redacted_ptr"), model, verdict);
-    const Json before = Json::parse(change.verdict_before, nullptr, false);
+    const Json before = engine::wire::read_json(change.verdict_before);
     const bool scanned_before = before.is_object() && member_text(before, "phase") == "async" && phase == "async";
     verdict.require(!scanned_before || change.has("state") || change.has("result_ptr"), 0,
                     "the verdict of a scan of its output was {}, and is overwritten with {}", change.verdict_before,

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "sim/model/capacity_keys.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/request_facts.h"
@@ -129,8 +130,8 @@ bool is_a_first_document(const Json& settings) {
 void settings_are_added_to(const SettingsWritten& written, const Model&, Verdict& verdict) {
     verdict.exercised();
     verdict.cite("engine/config/settings.md 4");
-    const Json is = Json::parse(written.after, nullptr, false);
-    const Json was = written.before.empty() ? Json::object() : Json::parse(written.before, nullptr, false);
+    const Json is = engine::wire::read_json(written.after);
+    const Json was = written.before.empty() ? Json::object() : engine::wire::read_json(written.before);
     const bool are_read = is.is_object() && was.is_object();
     verdict.require(are_read, 0, "it writes settings where there were {}", written.before);
     if (!are_read) return;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "sim/scenario/glob.h"
 #include "sim/scenario/message_fields.h"
@@ -64,7 +65,7 @@ std::string scope_of(const Trigger& trigger, const fakes::Event& event) {
 bool has_fields(const fakes::Event& event, const std::map<std::string, std::string>& fields) {
     if (fields.empty()) return true;
     if (event.packet == nullptr) return false;
-    const auto packet = nlohmann::json::parse(engine::wire::to_json(*event.packet));
+    const auto packet = engine::wire::sound_json(engine::wire::to_json(*event.packet));
     return std::ranges::all_of(fields, [&packet](const auto& field) {
         return glob_matches(field.second, detail::field_text(packet, field.first));
     });

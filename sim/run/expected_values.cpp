@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
@@ -118,7 +119,7 @@ void ExpectedValues::judge(const Keyspace& keys, engine::WallTime now, RunResult
         const Value* value = value_of(keys, key, now_ms);
         const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
         if (text == nullptr) continue;
-        const auto entry = nlohmann::json::parse(*text, nullptr, false);
+        const auto entry = engine::wire::read_json(*text);
         for (std::size_t i = 0; i < counts.size(); ++i)
             counts[i] += is_one(expect_.dead_letters[i], key.substr(kEntryPrefix.size()), entry) ? 1 : 0;
     }

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::sim {
 
 namespace pb = google::protobuf;
@@ -27,8 +29,7 @@ bool set_another_day(std::string& text) {
 }
 
 std::string scalar_text(const ordered_json& scalar) {
-    return scalar.is_string() ? scalar.get<std::string>()
-                              : scalar.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    return scalar.is_string() ? scalar.get<std::string>() : engine::wire::json_text(scalar);
 }
 
 std::string scalar_text(const FieldPlace& place) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/output_names.h"
 #include "sim/run/output_values.h"
@@ -217,9 +218,9 @@ std::optional<std::string> OutputView::shown(NodeId client, std::string_view key
         return corruption_->how == How::stale ? stale : changed(value);
     };
     if (has_named_members(family, text)) {
-        auto document = ordered_json::parse(text, nullptr, false);
+        auto document = engine::wire::read_ordered_json(text);
         if (document.is_discarded()) return std::string(text);
-        const auto former = before == nullptr ? ordered_json() : ordered_json::parse(*before, nullptr, false);
+        const auto former = before == nullptr ? ordered_json() : engine::wire::read_ordered_json(*before);
         const int before_this = corrupted_;
         std::string path;
         const auto visit = [&](std::string_view at, ordered_json& scalar) {
@@ -233,12 +234,12 @@ std::optional<std::string> OutputView::shown(NodeId client, std::string_view key
             else if (scalar.is_string())
                 scalar = *now;
             else
-                scalar = ordered_json::parse(*now, nullptr, false);
+                scalar = engine::wire::read_ordered_json(*now);
         };
         visit_members(document, path, visit);
         if (corrupted_ == before_this) return std::string(text);
         prune(document);
-        return document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+        return engine::wire::json_text(document);
     }
     if (holds_requests(family)) {
         cap::JobRequest request;

@@ -7,6 +7,7 @@
 
 #include "engine/runs/job_request.h"
 #include "engine/runs/run_document.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/packet.h"
 #include "engine/wire/rfc3339.h"
@@ -34,9 +35,11 @@ bool is_decision(RunOrder::Kind kind) {
 }
 
 std::string asked_of(const RunOrder& order) {
-    if (order.kind == RunOrder::Kind::cancel) return json{{"do", "cancel"}, {"reason", order.reason}}.dump();
-    if (order.kind == RunOrder::Kind::retry) return json{{"do", "retry"}, {"by", "operator"}}.dump();
-    return json{{"do", "approve"}, {"step", order.step}, {"approved", order.approved}, {"by", "operator"}}.dump();
+    if (order.kind == RunOrder::Kind::cancel)
+        return engine::wire::json_text(json{{"do", "cancel"}, {"reason", order.reason}});
+    if (order.kind == RunOrder::Kind::retry) return engine::wire::json_text(json{{"do", "retry"}, {"by", "operator"}});
+    return engine::wire::json_text(
+        json{{"do", "approve"}, {"step", order.step}, {"approved", order.approved}, {"by", "operator"}});
 }
 
 /// The people at the operator's desk use Lockstep's commands; what another gateway does, it does on its own node.
@@ -45,7 +48,7 @@ bool is_for_people(const RunOrder& order) { return is_decision(order.kind) && !o
 enum class Decidable : std::uint8_t { no, not_yet, yes };
 
 Decidable decidable(const RunOrder& order, std::string_view document) {
-    const json run = json::parse(document, nullptr, false);
+    const json run = engine::wire::read_json(document);
     if (!run.is_object()) return Decidable::not_yet;
     if (order.kind == RunOrder::Kind::rewrite) return Decidable::yes;
     const std::string status = run.value("status", "");
@@ -164,20 +167,20 @@ engine::Task<bool> RunDesk::put(RunOrder order) {
 engine::Task<bool> RunDesk::start(RunOrder order) {
     const auto found = co_await store_.definition(order.workflow);
     if (!found.applied() || !found.value()) co_return false;
-    const json definition = json::parse(*found.value(), nullptr, false);
+    const json definition = engine::wire::read_json(*found.value());
     if (order.org.empty()) order.org = definition.is_object() ? definition.value("org_id", "default") : "default";
     const std::string at = engine::wire::rfc3339(context_.ports.clock.now());
     json document{{"id", order.run},     {"workflow_id", order.workflow},
-                  {"org_id", order.org}, {"input", json::parse(order.input)},
+                  {"org_id", order.org}, {"input", engine::wire::sound_json(order.input)},
                   {"status", "pending"}, {"triggered_by", "somebody"},
                   {"created_at", at},    {"updated_at", at}};
     if (!order.key.empty()) document["idempotency_key"] = order.key;
     if (order.by_reference) {
         document.update(json{{"context", json::object()}, {"steps", json::object()}, {"total_cost", 0}});
-        const bool stored = co_await start_as_reference(std::move(order), document.dump());
+        const bool stored = co_await start_as_reference(std::move(order), engine::wire::json_text(document));
         co_return stored;
     }
-    engine::ChildRun run{order.run, order.workflow, order.org, document.dump()};
+    engine::ChildRun run{order.run, order.workflow, order.org, engine::wire::json_text(document)};
     const auto created = co_await store_.create(std::move(run), order.key);
     if (!created.applied()) co_return false;
     co_await wake(created.value().run);
@@ -226,11 +229,11 @@ engine::Task<bool> RunDesk::overwrite(RunOrder order) {
         case Decidable::not_yet: co_return false;
         case Decidable::yes: break;
     }
-    json run = json::parse(read.value().text());
+    json run = engine::wire::sound_json(read.value().text());
     auto cancelled = decide_as_reference(order, run, engine::wire::rfc3339(context_.ports.clock.now()));
     if (order.takes > Duration{0}) co_await engine::SleepUntil(context_.ports.clock.in(order.takes));
     const std::string status = run.value("status", "pending");
-    std::vector<RedisCommand> commands{{"MULTI"}, {"SET", std::move(key), run.dump(), "XX"}};
+    std::vector<RedisCommand> commands{{"MULTI"}, {"SET", std::move(key), engine::wire::json_text(run), "XX"}};
     for (const char* other : kRunStatuses)
         if (other != status) commands.push_back({"ZREM", engine::keys::runs_of_status(other), order.run});
     for (const std::string& index : {engine::keys::runs_of_workflow(run.value("workflow_id", "")),

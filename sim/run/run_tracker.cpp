@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "fakes/redis/keyspace.h"
 #include "sim/model/job_keys.h"
 #include "sim/model/run_document.h"
@@ -16,7 +17,7 @@ void RunTracker::string_set(fakes::NodeId, std::string_view key, const std::stri
                             std::int64_t, std::int64_t) {
     const std::string_view run = run_of_document_key(key);
     if (run.empty()) return;
-    json document = json::parse(after, nullptr, false);
+    json document = engine::wire::read_json(after);
     runs_.insert_or_assign(std::string(run), document.is_object() ? std::move(document) : json::object());
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/store/keys.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/subjects.h"
 #include "engine/workflow/run_keys.h"
 #include "fakes/policy/parse.h"
@@ -17,7 +18,6 @@ namespace lockstep::sim {
 
 namespace {
 
-using nlohmann::json;
 namespace policy = fakes::policy;
 
 fakes::redis::RedisServerOptions redis_options(const Cluster& cluster) {
@@ -55,10 +55,10 @@ fakes::NatsServerOptions nats_options(const Scenario& scenario) {
 }
 
 policy::Evaluator evaluator_of(const Documents& documents) {
-    auto document = policy::parse_document(json::parse(documents.policy));
+    auto document = policy::parse_document(engine::wire::sound_json(documents.policy));
     if (!document) refuse("kernel policy", document.error());
     if (!documents.output_policy.empty()) {
-        document = policy::with_output_policy(std::move(*document), json::parse(documents.output_policy));
+        document = policy::with_output_policy(std::move(*document), engine::wire::sound_json(documents.output_policy));
         if (!document) refuse("output policy", document.error());
     }
     std::string snapshot = policy::snapshot_id(*document, documents.policy);

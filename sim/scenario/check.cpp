@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/config/nearest.h"
+#include "engine/wire/json_text.h"
 #include "sim/scenario/values.h"
 
 namespace lockstep::sim {
@@ -200,7 +201,7 @@ std::string child(const std::string& pointer, std::size_t index) { return fmt::f
 
 std::string shown(const json& value) {
     constexpr std::size_t kShown = 60;
-    std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
+    std::string text = engine::wire::ascii_json_text(value);
     if (text.size() > kShown) text = text.substr(0, kShown) + "…";
     return text;
 }

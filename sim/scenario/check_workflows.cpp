@@ -9,6 +9,7 @@
 #include "engine/config/nearest.h"
 #include "engine/runs/definition.h"
 #include "engine/runs/job_names.h"
+#include "engine/wire/json_text.h"
 #include "sim/scenario/read.h"
 
 namespace lockstep::sim::detail {
@@ -19,7 +20,7 @@ WorkflowChecker::WorkflowChecker(const Scenario& scenario, std::vector<Finding>&
     : scenario_(scenario), findings_(findings) {
     for (const Load& line : scenario.load) {
         if (line.kind != Load::Kind::workflow || line.order.kind != RunOrder::Kind::put) continue;
-        const json definition = json::parse(line.order.definition, nullptr, false);
+        const json definition = engine::wire::read_json(line.order.definition);
         std::set<std::string>& steps = workflows_[line.order.workflow];
         const json* given = definition.is_object() ? member(definition, "steps") : nullptr;
         if (given == nullptr || !given->is_object()) continue;
@@ -98,7 +99,7 @@ void WorkflowChecker::parts_of_order(const json& object, const std::string& aske
 void WorkflowChecker::definition(const RunOrder& order, const std::string& at) {
     if (order.workflow.empty()) return add(at, "expected a key \"id\": a workflow has an id");
     if (order.by_reference) return;  // that gateway stores what cannot be run, too
-    const json document = json::parse(order.definition, nullptr, false);
+    const json document = engine::wire::read_json(order.definition);
     const auto read = engine::read_definition(document);
     if (read) return;
     for (const engine::DefinitionMistake& mistake : read.error()) add(at + mistake.pointer, mistake.message);

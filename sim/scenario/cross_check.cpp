@@ -15,6 +15,7 @@
 #include "engine/config/relations.h"
 #include "engine/config/tunable_minimum.h"
 #include "engine/ports/rare_branches.h"
+#include "engine/wire/json_text.h"
 #include "fakes/policy/parse.h"
 #include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
@@ -150,10 +151,10 @@ private:
     // Pools and workers ------------------------------------------------------------------------------------------------
 
     void collect_pools() {
-        note_pools(json::parse(scenario_.cluster.documents.pools));
+        note_pools(engine::wire::sound_json(scenario_.cluster.documents.pools));
         for (const Fault& fault : scenario_.faults) {
             const auto* update = std::get_if<faults::ConfigUpdate>(&fault.what);
-            if (update != nullptr && !update->pools.empty()) note_pools(json::parse(update->pools));
+            if (update != nullptr && !update->pools.empty()) note_pools(engine::wire::sound_json(update->pools));
         }
     }
 

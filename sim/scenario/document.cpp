@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/chaos.h"
 #include "sim/scenario/topology.h"
@@ -18,12 +19,13 @@ constexpr std::size_t kIndent = 2;
 
 /// On one line, with the spaces that the hand-written files have.
 std::string inlined(const Document& value) {
-    if (!value.is_structured()) return value.dump(-1, ' ', false, Document::error_handler_t::replace);
+    if (!value.is_structured()) return engine::wire::json_text(value);
     if (value.empty()) return value.is_array() ? "[]" : "{}";
     std::vector<std::string> parts;
     for (const auto& [key, member] : value.items())
-        parts.push_back(value.is_array() ? inlined(member)
-                                         : fmt::format("{}: {}", Document(key).dump(), inlined(member)));
+        parts.push_back(value.is_array()
+                            ? inlined(member)
+                            : fmt::format("{}: {}", engine::wire::json_text(Document(key)), inlined(member)));
     return value.is_array() ? fmt::format("[{}]", fmt::join(parts, ", "))
                             : fmt::format("{{ {} }}", fmt::join(parts, ", "));
 }
@@ -58,7 +60,7 @@ void write(const Document& value, std::size_t depth, std::size_t used, std::stri
     }
     std::size_t left = value.size();
     for (const auto& [key, member] : value.items()) {
-        const std::string name = value.is_array() ? "" : Document(key).dump() + ": ";
+        const std::string name = value.is_array() ? "" : engine::wire::json_text(Document(key)) + ": ";
         out += margin + name;
         write(member, depth + 1, margin.size() + name.size() + 1, out);
         out += --left > 0 ? ",\n" : "\n";
@@ -104,7 +106,7 @@ std::string pretty(const Document& document) {
 }
 
 Loaded<Scenario> parse_document(const Document& document, const std::string& file) {
-    return parse_scenario(document.dump(-1, ' ', false, Document::error_handler_t::replace), file);
+    return parse_scenario(engine::wire::json_text(document), file);
 }
 
 Document fault_document(const Fault& fault) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/values.h"
@@ -50,7 +51,7 @@ Document tunable_document(const std::string& name, const std::string& value) {
     const engine::TunableInfo* info = engine::find_tunable(name);
     const bool text = info == nullptr || std::holds_alternative<engine::Duration engine::Tunables::*>(info->member) ||
                       std::holds_alternative<std::string engine::Tunables::*>(info->member);
-    return text ? Document(value) : Document::parse(value);
+    return text ? Document(value) : engine::wire::sound_ordered_json(value);
 }
 
 Document worker_document(const WorkerChange& change) {
@@ -69,7 +70,7 @@ Document worker_document(const WorkerChange& change) {
 void read_argument(const FaultArg& arg, const json& object, std::string& value) {
     const json& given = *detail::member(object, arg.name);
     value = arg.kind == FaultArgKind::timeouts ? detail::timeouts_text(given)
-            : is_document(arg.kind)            ? given.dump()
+            : is_document(arg.kind)            ? engine::wire::json_text(given)
                                                : given.get<std::string>();
 }
 
@@ -115,7 +116,7 @@ void read_argument(const FaultArg& arg, const json& object, WorkerChange& value)
 Document argument_document(const FaultArg& arg, const std::string& value) {
     const bool by_default = arg.kind == FaultArgKind::direction ? value == "both" : !arg.required && value.empty();
     if (by_default) return {};
-    return is_document(arg.kind) ? Document::parse(value) : Document(value);
+    return is_document(arg.kind) ? engine::wire::sound_ordered_json(value) : Document(value);
 }
 
 Document argument_document(const FaultArg& arg, double value) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/parsed_file.h"
 
 namespace lockstep::sim {
@@ -58,7 +59,7 @@ void LoadErrors::add(const std::vector<Finding>& findings, const engine::Positio
 std::optional<LoadErrors::Parsed> LoadErrors::parse() {
     Parsed parsed;
     try {
-        parsed.document = json::parse(text_, nullptr, true, true);
+        parsed.document = engine::wire::sound_json(text_, engine::wire::Comments::skipped);
     } catch (const json::parse_error& error) {
         at_offset(error.byte == 0 ? 0 : error.byte - 1, syntax_message(error));
         return std::nullopt;

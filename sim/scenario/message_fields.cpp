@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/config/nearest.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "sim/scenario/read.h"
 
@@ -93,7 +94,7 @@ std::string field_text(const json& packet, std::string_view path) {
         path = rest;
     }
     if (value == nullptr) return {};
-    return value->is_string() ? value->get<std::string>() : value->dump();
+    return value->is_string() ? value->get<std::string>() : engine::wire::json_text(*value);
 }
 
 }  // namespace lockstep::sim::detail

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/check.h"
 
 namespace lockstep::sim {
@@ -53,7 +54,7 @@ tl::expected<std::string, std::string> apply_override(json& document, std::strin
         return tl::make_unexpected(
             fmt::format("expected PATH=VALUE such as cluster.config.backoff_max=60s, got \"{}\"", assignment));
     const std::string_view text = assignment.substr(equals + 1);
-    json value = json::parse(text, nullptr, false);
+    json value = engine::wire::read_json(text);
     if (value.is_discarded()) value = std::string(text);
 
     json* target = &document;

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/values.h"
 
@@ -71,10 +72,10 @@ void read_policies(const json& object, Cluster& cluster) {
         cluster.kernel_latency = distribution_of(*kernel, "latency", cluster.kernel_latency);
         if (const json* rate = member(*kernel, "judging_rate"))
             cluster.kernel_judging_rate = rate->get<std::uint64_t>();
-        if (const json* policy = member(*kernel, "policy")) cluster.documents.policy = policy->dump();
+        if (const json* policy = member(*kernel, "policy")) cluster.documents.policy = engine::wire::json_text(*policy);
     }
     if (const json* output = member(object, "output_policy")) {
-        cluster.documents.output_policy = output->dump();
+        cluster.documents.output_policy = engine::wire::json_text(*output);
         cluster.config.output_policy_enabled = flag_of(*output, "enabled", cluster.config.output_policy_enabled);
         cluster.config.output_policy_fail_mode = text_of(*output, "fail_mode", cluster.config.output_policy_fail_mode);
     }
@@ -101,7 +102,7 @@ RedisPersistence persistence_named(const std::string& name) {
 NamedTunables tunables_of(const json& object) {
     NamedTunables named;
     for (const auto& [name, value] : object.items())
-        named.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+        named.emplace_back(name, value.is_string() ? value.get<std::string>() : engine::wire::json_text(value));
     return named;
 }
 
@@ -117,7 +118,7 @@ Cluster read_cluster(const json& object) {
     if (const json* config = member(object, "config"))
         put_in_force(tunables_of(*config), cluster.config, cluster.pinned);
     const json* pools = member(object, "pools");
-    cluster.documents.pools = pools == nullptr ? kDefaultPools : pools->dump();
+    cluster.documents.pools = pools == nullptr ? kDefaultPools : engine::wire::json_text(*pools);
     if (const json* timeouts = member(object, "timeouts")) {
         cluster.documents.timeouts = timeouts_text(*timeouts);
         read_timeouts(*timeouts, cluster.config);
@@ -176,7 +177,7 @@ std::string timeouts_text(const json& document) {
         for (const auto& [key, block] : map->items()) out[name][key] = in_seconds(block);
     }
     if (const json* reconciler = member(document, "reconciler")) out["reconciler"] = in_seconds(*reconciler);
-    return out.dump();
+    return engine::wire::json_text(out);
 }
 
 }  // namespace lockstep::sim::detail

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "sim/scenario/message_fields.h"
 #include "sim/scenario/read.h"
@@ -47,7 +48,7 @@ void read_job(const json& object, const std::string& pointer, Load& load, std::v
     load.topic = text_of(object, "topic");
     load.job_json = "{}";
     if (job != nullptr) {
-        const auto request = engine::wire::from_json<cap::JobRequest>(job->dump());
+        const auto request = engine::wire::from_json<cap::JobRequest>(engine::wire::json_text(*job));
         if (!request) {
             if (!refuse_unknown_fields(*job, *cap::JobRequest::descriptor(), child(pointer, "job"), findings))
                 findings.push_back({child(pointer, "job"),
@@ -63,7 +64,7 @@ void read_job(const json& object, const std::string& pointer, Load& load, std::v
         load.job_id = request->job_id();
         json rest = *job;
         for (const char* filled_in : {"job_id", "jobId", "topic"}) rest.erase(filled_in);
-        load.job_json = rest.dump();
+        load.job_json = engine::wire::json_text(rest);
     }
     if (load.topic.empty()) load.topic = "job.default";
 }
@@ -77,13 +78,13 @@ RunOrder read_order(const json& object) {
         order.kind = RunOrder::Kind::put;
         order.workflow = text_of(*definition, "id");
         if (order.org.empty()) order.org = text_of(*definition, "org_id", "default");
-        order.definition = definition->dump();
+        order.definition = engine::wire::json_text(*definition);
     } else if (member(object, "start") != nullptr) {
         order.kind = RunOrder::Kind::start;
         order.workflow = text_of(object, "start");
         order.run = text_of(object, "run");
         order.key = text_of(object, "idempotency_key");
-        if (const json* input = member(object, "input")) order.input = input->dump();
+        if (const json* input = member(object, "input")) order.input = engine::wire::json_text(*input);
     } else if (member(object, "approve") != nullptr) {
         order.kind = RunOrder::Kind::approve;
         order.run = text_of(object, "approve");
@@ -106,7 +107,7 @@ RunOrder read_order(const json& object) {
 /// A comparison written as a number or as text.
 Expected expected_of(const json& value) {
     if (value.is_string()) return parse_comparison(value.get_ref<const std::string&>()).value_or(Expected{});
-    return {Expected::Op::eq, value.get<double>(), value.dump()};
+    return {Expected::Op::eq, value.get<double>(), engine::wire::json_text(value)};
 }
 
 EventExpectation read_event(const json& object) {
@@ -167,7 +168,7 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
         load.kind = Load::Kind::garbage;
     } else if (const json* packet = member(object, "forge")) {
         load.kind = Load::Kind::forge;
-        load.packet_json = packet->dump();
+        load.packet_json = engine::wire::json_text(*packet);
         load.subject = text_of(object, "subject");
         const auto parsed = engine::wire::from_json<cap::BusPacket>(load.packet_json);
         if (!parsed &&

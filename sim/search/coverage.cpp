@@ -14,6 +14,7 @@
 #include "engine/ports/rare_branches.h"
 #include "engine/store/job_state.h"
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 #include "sim/scenario/catalogue.h"
@@ -160,7 +161,7 @@ bool has(const json& document, std::string_view pattern) {
 
 void add_document(std::string_view part, const std::string& text, Items& out) {
     if (text.empty()) return;
-    const json document = json::parse(text, nullptr, false);
+    const json document = engine::wire::read_json(text);
     for (const std::string_view key : kDocumentKeys) {
         const std::size_t slash = key.find('/');
         if (key.substr(0, slash) == part && has(document, key.substr(slash + 1)))
@@ -179,7 +180,7 @@ void add_documents(const Scenario& scenario, Items& out) {
         add_document("scheduler", update->settings, out);
         add_document("layers", update->layers, out);
     }
-    const json policy = json::parse(scenario.cluster.documents.policy, nullptr, false);
+    const json policy = engine::wire::read_json(scenario.cluster.documents.policy);
     if (!policy.contains("rules")) return;
     for (const json& rule : policy["rules"]) {
         const json::json_pointer at("/constraints/budgets");

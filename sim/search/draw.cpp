@@ -6,6 +6,7 @@
 #include <array>
 
 #include "engine/config/tunables.h"
+#include "engine/wire/json_text.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/search/dice.h"
 #include "sim/search/disturbances.h"
@@ -186,7 +187,7 @@ private:
     /// A value that is JSON stands for itself, such as a number; any other is text.
     void change(const Candidate& candidate, Document& tunables) {
         const std::string value = dice_.one_of(candidate.values);
-        const Document parsed = Document::parse(value, nullptr, false);
+        const Document parsed = engine::wire::read_ordered_json(value);
         tunables[candidate.name] = parsed.is_discarded() ? Document(value) : parsed;
     }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/text_file.h"
 
@@ -19,7 +20,7 @@ std::string exploration_state_text(const ExplorationState& state) {
 tl::expected<std::optional<ExplorationState>, std::string> load_exploration_state(const std::filesystem::path& path) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) return std::optional<ExplorationState>{};
-    const Document document = Document::parse(text_of_file(path).value_or(""), nullptr, false);
+    const Document document = engine::wire::read_ordered_json(text_of_file(path).value_or(""));
     try {
         if (document.at("kind") == "lockstep exploration" && document.at("version") == 1) {
             return std::optional<ExplorationState>{

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "engine/wire/json_member.h"
+#include "engine/wire/json_text.h"
 #include "sim/scenario/text_file.h"
 
 namespace lockstep::sim {
@@ -123,7 +124,7 @@ std::string failure_text(const Failure& failure) {
 }
 
 tl::expected<Failure, std::string> parse_failure(std::string_view text) {
-    const Document document = Document::parse(text, nullptr, false, true);
+    const Document document = engine::wire::read_ordered_json(text, engine::wire::Comments::skipped);
     if (document.is_discarded() || !document.is_object()) return tl::make_unexpected("expected a JSON object");
     if (engine::wire::text_member(document, "kind") != kKind)
         return tl::make_unexpected(fmt::format("at /kind: expected \"{}\"", kKind));
@@ -155,15 +156,14 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
     const auto text = text_of_file(path);
     if (!text) return tl::make_unexpected(fmt::format("{}: expected a file that can be read", path.string()));
     Replayable out;
-    const Document document = Document::parse(*text, nullptr, false, true);
+    const Document document = engine::wire::read_ordered_json(*text, engine::wire::Comments::skipped);
     out.is_scenario_file = !document.is_object() || engine::wire::text_member(document, "kind") != kKind;
     if (!out.is_scenario_file) {
         auto failure = parse_failure(*text);
         if (!failure) return tl::make_unexpected(fmt::format("{}: {}", path.string(), failure.error()));
         out.failure = std::move(*failure);
     }
-    const std::string inner =
-        out.is_scenario_file ? *text : out.failure.scenario.dump(-1, ' ', false, Document::error_handler_t::replace);
+    const std::string inner = out.is_scenario_file ? *text : engine::wire::json_text(out.failure.scenario);
     auto scenario = parse_scenario(inner, path.string(), options);
     if (!scenario) return tl::make_unexpected(joined(scenario.error()));
     out.scenario = std::move(*scenario);

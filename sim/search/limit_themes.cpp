@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/config/tunables.h"
+#include "engine/wire/json_text.h"
 #include "sim/search/disturbances.h"
 #include "sim/search/theme_parts.h"
 
@@ -110,8 +111,8 @@ Duration limit_in_force(const Document& scenario, const std::string& name) {
     engine::Tunables tunables;
     if (scenario.contains(at)) {
         const Document& value = scenario[at];
-        const auto set =
-            engine::set_tunable(tunables, name, value.is_string() ? value.get<std::string>() : value.dump());
+        const auto set = engine::set_tunable(
+            tunables, name, value.is_string() ? value.get<std::string>() : engine::wire::json_text(value));
         static_cast<void>(set);  // one that is refused is not in force, and the loader says so
     }
     const engine::TunableInfo* info = engine::find_tunable(name);

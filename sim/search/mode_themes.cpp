@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/search/theme_parts.h"
 
 namespace lockstep::sim {
@@ -53,7 +54,7 @@ Document change_of_modes(Dice& dice, int revision) {
     } else {
         const Document document = {
             {"scope", "system"}, {"scope_id", "default"}, {"revision", revision}, {"data", modes(dice, "scheduler.")}};
-        fault["raw"] = document.dump();
+        fault["raw"] = engine::wire::json_text(document);
     }
     return fault;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/search/theme_parts.h"
 
 namespace lockstep::sim {
@@ -113,7 +114,7 @@ void add_limits_of_another_file(Dice& dice, Document& scenario) {
                                {"scope_id", "default"},
                                {"data", {{"timeouts", limits}, {"_timeoutsFileHash", "of-another-file"}}},
                                {"revision", dice.between(1, 9)}};
-    add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", document.dump()}}});
+    add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", engine::wire::json_text(document)}}});
 }
 
 /// An operator sets short limits for all, and then takes that back by a document that says nothing of them; afterwards somebody dies

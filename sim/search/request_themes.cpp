@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/search/theme_parts.h"
 
 namespace lockstep::sim {
@@ -88,7 +89,7 @@ void add_field(const RequestField& field, Document& message) {
     const Document::json_pointer at(field.pointer);
     // Of two tenants the request would be invalid.
     if (at.back() == "tenant_id" && message.contains("tenant_id")) return;
-    if (!message.contains(at)) message[at] = Document::parse(field.value);
+    if (!message.contains(at)) message[at] = engine::wire::sound_ordered_json(field.value);
 }
 
 // Each just outside of what the rules allow, or just within.
@@ -123,7 +124,7 @@ void add_borderline(Dice& dice, Document& scenario, int number) {
         crowd(dice, job);
     } else {
         const RequestField& field = dice.one_of(kBorderline);
-        job[Document::json_pointer(field.pointer)] = Document::parse(field.value);
+        job[Document::json_pointer(field.pointer)] = engine::wire::sound_ordered_json(field.value);
     }
     add_load(scenario, {{"at", dice.seconds(2, 40)}, {"forge", {{"job_request", std::move(job)}}}});
 }

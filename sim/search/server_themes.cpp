@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/wire/json_text.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/search/theme_parts.h"
 
@@ -74,7 +75,7 @@ void add_short_limits(Dice& dice, Document& scenario) {
     for (const Limit& limit : kShort) {
         if (!dice.chance(0.4)) continue;
         const std::string value = dice.one_of(limit.values);
-        const Document number = Document::parse(value, nullptr, false);
+        const Document number = engine::wire::read_ordered_json(value);
         config(scenario)[limit.name] = number.is_discarded() ? Document(value) : number;
     }
     add_fault(scenario, {{"at", dice.seconds(1, 30)},

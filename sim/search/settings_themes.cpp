@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/search/theme_parts.h"
 
 namespace lockstep::sim {
@@ -135,7 +136,7 @@ void written_settings(Dice& dice, Document& scenario) {
         if (dice.chance(0.3)) data["timeouts"] = {{"topics", {{"job.default", {{"timeout_seconds", 20}}}}}};
         const Document document = {
             {"scope", "system"}, {"scope_id", "default"}, {"data", std::move(data)}, {"revision", dice.between(1, 9)}};
-        add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", document.dump()}}});
+        add_load(scenario, {{"at", "0s"}, {"redis", {"SET", "cfg:system:default", engine::wire::json_text(document)}}});
     }
     // Between the look of one and its write another has written.
     if (dice.chance(0.7))

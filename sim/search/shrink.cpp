@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/wire/json_text.h"
 #include "sim/search/reductions.h"
 #include "sim/search/same_failure.h"
 
@@ -122,7 +123,7 @@ private:
     }
 
     bool still_fails(Document candidate, std::uint64_t others) {
-        if (!tried_.emplace(std::hash<std::string>{}(candidate.dump()), others).second) return false;
+        if (!tried_.emplace(std::hash<std::string>{}(engine::wire::json_text(candidate)), others).second) return false;
         if (fails_under(candidate, seed_)) return true;
         for (std::uint64_t seed = 1; seed <= others && !spent(); ++seed) {
             if (seed != seed_ && fails_under(candidate, seed)) return true;

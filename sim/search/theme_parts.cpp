@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/wire/json_text.h"
+
 namespace lockstep::sim {
 
 namespace {
@@ -72,7 +74,7 @@ void workflow_step(Document& scenario, std::string at, const char* topic, const 
 
 Document& pools_of(Document& cluster) {
     if (!cluster.contains("pools"))
-        cluster["pools"] = Document::parse(
+        cluster["pools"] = engine::wire::sound_ordered_json(
             R"({ "topics": { "job.default": ["default"] }, "pools": { "default": { "requires": [] } } })");
     return cluster["pools"];
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "engine/wire/json_text.h"
 #include "sim/model/run_document.h"
 
 namespace lockstep::sim {
@@ -77,9 +78,11 @@ std::string against_its_condition(const StepChange& change) {
     if (!value || value->is_structured()) return {};
     const std::string status = step_status(change.is);
     const bool passed_by = member_text(change.is, "skip_reason") == "condition_false";
-    if (passed_by && is_true(*value)) return fmt::format("was passed by, and {} is {}", condition, value->dump());
+    if (passed_by && is_true(*value))
+        return fmt::format("was passed by, and {} is {}", condition, engine::wire::json_text(*value));
     const bool has_begun = status == "running" || status == "waiting" || (status == "succeeded" && !passed_by);
-    if (has_begun && !is_true(*value)) return fmt::format("has begun, and {} is {}", condition, value->dump());
+    if (has_begun && !is_true(*value))
+        return fmt::format("has begun, and {} is {}", condition, engine::wire::json_text(*value));
     return {};
 }
 
@@ -114,7 +117,8 @@ std::string wrong_input(const json& definition, const json& run, const std::stri
     const bool is_round = is_one_of_many && member_text(named, "type") == "loop";
     const json& step = is_round ? member_of(steps, member_text(member_of(named, "input"), "body_step")) : named;
     if (member_text(step, "type") != "worker" || is_called(member_of(steps_of(run), key))) return {};
-    if (is_one_of_many && !input.contains("item")) return fmt::format("{}, without its item", input.dump());
+    if (is_one_of_many && !input.contains("item"))
+        return fmt::format("{}, without its item", engine::wire::json_text(input));
     json item = is_one_of_many ? input["item"] : json();
     if (is_one_of_many && !is_round) {
         const auto items = bare_member(member_text(step, "for_each"), run);
@@ -128,7 +132,9 @@ std::string wrong_input(const json& definition, const json& run, const std::stri
                                              : std::optional(member_of(run, "input"));
     if (!due || !due->is_object()) return {};
     if (is_one_of_many) (*due)["item"] = item;
-    return input == *due ? "" : fmt::format("{}, and by its workflow it is {}", input.dump(), due->dump());
+    return input == *due ? ""
+                         : fmt::format("{}, and by its workflow it is {}", engine::wire::json_text(input),
+                                       engine::wire::json_text(*due));
 }
 
 std::string wrongly_transformed(const StepChange& change) {
@@ -139,8 +145,8 @@ std::string wrongly_transformed(const StepChange& change) {
     if (!pattern.is_object() || pattern.empty() || !member_text(change.is, "skip_reason").empty()) return {};
     const auto wanted = filled_template(pattern, change.run);
     if (!wanted || member_of(change.is, "output") == *wanted) return {};
-    return fmt::format("gives {}, and by its template it gives {}", member_of(change.is, "output").dump(),
-                       wanted->dump());
+    return fmt::format("gives {}, and by its template it gives {}",
+                       engine::wire::json_text(member_of(change.is, "output")), engine::wire::json_text(*wanted));
 }
 
 }  // namespace lockstep::sim

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/wire/json_text.h"
 #include "fakes/policy/glob.h"
 #include "sim/model/json_document.h"
 #include "sim/spec/layered_settings.h"
@@ -62,7 +63,7 @@ std::string lifted(const Json& settings, std::string_view of_system, std::string
 
 std::string lifted_limits(std::string_view settings, std::span<const std::string_view> of_system,
                           std::span<const std::string_view> of_tenant) {
-    Json told = Json::parse(settings, nullptr, false);
+    Json told = engine::wire::read_json(settings);
     if (!told.is_object()) told = Json::object();
     std::string complaint;
     for (const std::string_view system : of_system) {

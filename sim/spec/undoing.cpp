@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/wire/json.h"
+#include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
 #include "engine/wire/policy_marks.h"
 #include "engine/wire/sha256.h"
@@ -22,7 +23,7 @@ namespace wire = engine::wire;
 using RequestJson = nlohmann::json;
 using Fields = std::map<std::string, std::string>;  // by path
 
-RequestJson json_of(const cap::JobRequest& request) { return RequestJson::parse(wire::to_json(request)); }
+RequestJson json_of(const cap::JobRequest& request) { return wire::sound_json(wire::to_json(request)); }
 
 /// What only policy writes, what a human has granted, and the bus' own.
 bool is_carried_over(std::string_view path) {
@@ -38,7 +39,7 @@ Fields fields_of(const RequestJson& request) {
     for (const auto& [pointer, value] : flat.items()) {
         const std::string path = pointer.substr(1);
         if (!value.is_null() && is_carried_over(path))
-            fields[path] = value.is_string() ? std::string(value) : value.dump();
+            fields[path] = value.is_string() ? std::string(value) : wire::json_text(value);
     }
     for (const char* trimmed : {"topic", "workflowId", "tenantId", "meta/tenantId"})
         if (const auto found = fields.find(trimmed); found != fields.end()) found->second = wire::trim(found->second);
