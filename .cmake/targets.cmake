@@ -185,12 +185,18 @@ endfunction()
 
 # lockstep_test_properties(<ctest name> LABELS <labels>… TIMEOUT <seconds>)
 #
-# Labels, timeout and the environment that every ctest entry of this project runs in.
+# Labels, timeout, how much of the machine it takes, and the environment that every ctest entry of this project runs in.
 function(lockstep_test_properties name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
   # Several libraries of the platform are not instrumented; what they do among themselves is not ours to report.
+  # In halves of a processor: what talks to servers waits most of its time.
+  set(halves 2)
+  if(servers IN_LIST arg_LABELS)
+    set(halves 1)
+  endif()
   set_tests_properties(${name} PROPERTIES
     LABELS "${arg_LABELS}"
+    PROCESSORS ${halves}
     TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=ignore_noninstrumented_modules=1;RC_PARAMS=${LOCKSTEP_RC_PARAMS}")
 endfunction()
