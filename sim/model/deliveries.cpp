@@ -16,13 +16,19 @@ MessageLife Deliveries::life_of(const fakes::Event& event) const {
     return found == unusual_.end() ? MessageLife{} : found->second;
 }
 
-std::vector<Unanswered::Delivery> Deliveries::of_schedulers(fakes::NodeId node, Time since) const {
+std::vector<Unanswered::Delivery> Deliveries::of_schedulers(fakes::NodeId node) const {
     std::vector<Unanswered::Delivery> found;
     const auto known = nodes_.find(node);
     if (known == nodes_.end()) return found;
     for (const auto& [message, delivery] : known->second.deliveries)
-        if (delivery.is_schedulers && delivery.since.at > since) found.push_back(delivery);
+        if (delivery.is_schedulers && delivery.since.at > known->second.of_former) found.push_back(delivery);
     return found;
+}
+
+void Deliveries::connection_broken(fakes::NodeId node, Time now, Time new_server) {
+    Unanswered& its = nodes_[node];
+    if (its.broken < new_server) its.of_former = now;  // until then what was on its way still came
+    its.broken = now;
 }
 
 void Deliveries::stored(const fakes::Event& event) {

@@ -10,6 +10,7 @@
 
 #include "fakes/event.h"
 #include "sim/model/names.h"
+#include "sim/model/weather.h"
 
 namespace lockstep::sim {
 
@@ -33,6 +34,8 @@ struct Unanswered {
     };
     std::multimap<Message, Delivery> deliveries;
     std::uint64_t bytes = 0;
+    Time broken = kBeforeAll;     // when its connection last was
+    Time of_former = kBeforeAll;  // by then another server had delivered whatever it has
 };
 
 /// A message of a durable of the schedulers, which are all of one stream.
@@ -58,13 +61,15 @@ public:
     /// Bytes of the largest message that was delivered so far.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
 
-    /// By durables of the schedulers, and not answered: those that came later than then.
-    [[nodiscard]] std::vector<Unanswered::Delivery> of_schedulers(fakes::NodeId node, Time since) const;
+    /// By durables of the schedulers, and not answered; without those of another server than the present one.
+    [[nodiscard]] std::vector<Unanswered::Delivery> of_schedulers(fakes::NodeId node) const;
 
     void stored(const fakes::Event& event);
     Unanswered::Delivery& delivered(const fakes::Event& event, const Job* job, Since now);
     /// Nothing: it is not known.
     std::optional<Unanswered::Delivery> answered(const fakes::Event& event, const Job* job);
+    /// That of the node to NATS, whose server last gave way to another process then.
+    void connection_broken(fakes::NodeId node, Time now, Time new_server);
     void node_down(fakes::NodeId node) { nodes_.erase(node); }
 
 private:

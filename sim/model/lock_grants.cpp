@@ -52,6 +52,7 @@ const LockGrant* LockGrants::find(std::string_view key) const {
 LockGrants::Change LockGrants::changed(const fakes::Event& event, Since now) {
     LockGrant& lock = of(event.key);
     if (event.kind == EventKind::lock_released || event.kind == EventKind::lock_expired) {
+        lock.token.clear();
         return {lock.key, std::exchange(lock.holder, {}), lock.taken, std::exchange(lock.release, {})};
     }
     if (event.kind == EventKind::lock_acquired) {

@@ -261,7 +261,10 @@ void Model::on_fault(const Event& event, Time now) {
 }
 
 void Model::note_broken_connection(const Event& event, Time now) {
-    if (event.peer == Topology::kNats) tick_calls_[event.node].bus_broken = now;
+    if (event.peer == Topology::kNats) {
+        tick_calls_[event.node].bus_broken = now;
+        deliveries_.connection_broken(event.node, now, outages_.new_server());
+    }
     const auto is_asked = [](fakes::NodeId node) { return node == Topology::kRedis || node == Topology::kNats; };
     const fakes::NodeId client = is_asked(event.node) ? event.peer : event.node;
     const fakes::NodeId server = is_asked(event.node) ? event.node : event.peer;

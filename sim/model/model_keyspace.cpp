@@ -397,7 +397,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     for (RecordChange& change : changes_)
         if (is_job_lock(key) && change.job->name == key.substr(kJobLockPrefix.size())) change.is_let_go = true;
     run_turns_.key_removed(key);
-    runs_.note_mark(key, {});
+    runs_.key_removed(key);
     remove_from_queues(key, why, last);
     if (key == kLeaderNote) leader_noted_ = false;
     if (key == kSharedFailures)
@@ -483,8 +483,9 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     data_lost_ = was_taken_back_ = true;
     const TakenBack::Jobs taken = taken_back_.restored(now);
     for (const std::string& name : taken.names) {
-        Loss& lost = job(name).lost;
-        (taken.by_failover ? lost.by_failover : lost.by_restart) = true;
+        Job& set_back = job(name);
+        (taken.by_failover ? set_back.lost.by_failover : set_back.lost.by_restart) = true;
+        recount(set_back, [&set_back] { set_back.output.taken_back(); });
     }
     snapshot_.lose(clock_.present());
     snapshot_.latest = {};

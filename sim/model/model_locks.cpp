@@ -36,7 +36,10 @@ void Model::on_lock(const Event& event, Time now) {
     if (event.job.empty()) return;
     Job& job = job_of(event);
     if (taken) may_choose(event, job, since);
-    if (taken && is_job_lock(event.key)) job.tries.is_taken_back = false;  // it is handled anew
+    if (taken && is_job_lock(event.key)) {
+        job.tries.is_taken_back = false;  // it is handled anew
+        job.sources.trace_found = job.sources.trace;
+    }
     if (is_job_lock(event.key) && (taken || released || expired)) {
         const fakes::NodeId replica = taken ? event.node : event.peer;
         const std::size_t token = std::hash<std::string_view>{}(event.name);
@@ -65,14 +68,14 @@ void Model::on_lock(const Event& event, Time now) {
     } else if (taken) {
         recount(job, [&] { job.lock.take(event.node, event.name, since); });
         job.renamed = {};
+        // Found again with its data: its holder goes on with what it has read and heard.
+        if (event.flag) return;
         job.policy.lock_taken(event.node, now, answers_good_for_);
         job.output.lock_taken();
         job.scans.lock_taken(event.node);
     } else {
         job.lock.renew(event.node, since);
     }
-    // Found again with its data: its holder goes on with what it has read.
-    if (taken && event.flag) return;
     if (taken || released) job.reads.lock_changed_hands();
     if (!released) job.reads.lock_given(event.node);
 }
@@ -119,8 +122,9 @@ void Model::note_stopped(fakes::NodeId node) {
     Stopped& fact = note(Stopped{}, node, nullptr, clock_.present());
     fact.asked = stop->at;
     fact.redis_answered = at(node).redis_unanswered < stop->at;
-    // NATS gives the number of a message that it has lost to another one, to which the answer would go.
-    fact.unanswered = deliveries_.of_schedulers(node, outages_.power_cut());
+    // Another server may have given the number of a message to another one, to which the answer would go; and whether it has cannot
+    // always be learnt.
+    fact.unanswered = deliveries_.of_schedulers(node);
     for (const LockGrant& lock : lock_grants_.all())
         if (lock.holder == node && lock.is_confirmed && is_released(lock.key))
             fact.locks.push_back({lock.key, lock.changed});

@@ -17,6 +17,8 @@ void Outages::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::node_down:
         case EventKind::node_up:
+            if (is_of_nats(event)) new_server_ = now;
+            [[fallthrough]];
         case EventKind::paused:
         case EventKind::resumed: (is_of_nats(event) ? nats_ : nodes_[event.node]) = now; break;
         case EventKind::redis:
@@ -30,6 +32,7 @@ void Outages::on_event(const fakes::Event& event, Time now) {
 
 void Outages::on_fault(const fakes::Event& event, Time now) {
     if (event.name == "nats.power_cut") power_cut_ = now;
+    if (event.name == "nats.power_cut" || event.name == "nats.restart") new_server_ = now;
     unsure_ |= event.name.starts_with("clock_") || event.name == "nats.power_cut" || event.name == "corrupt";
     if (event.name.starts_with("worker.") || event.name.starts_with("output_policy.")) return;
     const bool of_nats = is_of_nats(event);

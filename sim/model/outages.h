@@ -19,6 +19,8 @@ public:
     /// When NATS was disturbed last.
     [[nodiscard]] Time nats() const { return nats_; }
     [[nodiscard]] Time power_cut() const { return power_cut_; }
+    /// When its server last gave way to another process.
+    [[nodiscard]] Time new_server() const { return new_server_; }
     /// A clock was set, packets were garbled, or the stream lost something.
     [[nodiscard]] bool is_unsure() const { return unsure_; }
 
@@ -29,6 +31,7 @@ private:
     Time nats_ = kBeforeAll;
     Time others_ = kBeforeAll;
     Time power_cut_ = kBeforeAll;
+    Time new_server_ = kBeforeAll;
     int nats_faults_ = 0;  // that go on
     int other_faults_ = 0;
     bool unsure_ = false;

@@ -30,6 +30,11 @@ void OutputWord::lock_taken() {
     if (latest && !has_succeeded) latest->answer.clear();
 }
 
+void OutputWord::taken_back() {
+    if (latest) latest->answer.clear();
+    unrecorded.reset();
+}
+
 void OutputWord::node_down(fakes::NodeId node) {
     if (latest && latest->asker == node) latest->answer.clear();
     if (unrecorded && unrecorded->by == node) unrecorded.reset();

@@ -59,6 +59,8 @@ struct OutputWord {
     void entered(State state);
     void lock_taken();
     void node_down(fakes::NodeId node);
+    /// Redis may have forgotten what came of it.
+    void taken_back();
 };
 
 }  // namespace lockstep::sim

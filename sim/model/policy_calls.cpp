@@ -6,12 +6,13 @@ namespace lockstep::sim {
 
 void PolicyCalls::on_event(const fakes::Event& event, fakes::JobNumber job, Time now) {
     constexpr std::size_t kRemembered = 300;
+    constexpr std::string_view kOutOfTime = "status:4";
     const std::pair call{event.node, job};
     if (event.when == fakes::When::before) asked_[call] = now;
     if (event.when != fakes::When::answered) return;
     auto& ended = ended_[event.node];
     if (ended.size() == kRemembered) ended.pop_front();
-    ended.push_back({job, asked_[call], now, event.outcome == fakes::EventOutcome::applied});
+    ended.push_back({job, asked_[call], now, event.outcome == fakes::EventOutcome::applied, event.to == kOutOfTime});
     asked_.erase(call);
 }
 
@@ -25,7 +26,7 @@ bool PolicyCalls::is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, Tim
     const auto calls = ended_.find(replica);
     if (calls == ended_.end()) return false;
     const auto own = std::ranges::find(calls->second.rbegin(), calls->second.rend(), job, &Call::job);
-    if (own == calls->second.rend() || own->is_answered || own->ended < since) return false;
+    if (own == calls->second.rend() || !own->is_out_of_time || own->ended < since) return false;
     if (own->ended - own->begun < may_take * 9 / 10) return false;
     std::size_t others = 0;
     std::size_t answered = 0;

@@ -16,7 +16,7 @@ public:
     /// A question about the job, or its answer.
     void on_event(const fakes::Event& event, fakes::JobNumber job, Time now);
     void node_down(fakes::NodeId node);
-    /// The last call of the replica about the job that ended since then took nearly as long as a call may, and got no answer; meanwhile
+    /// The last call of the replica about the job that ended since then took nearly as long as a call may, and ran out of time; meanwhile
     /// at least ten about others ended, nine in ten of them with one: the job alone is slow.
     [[nodiscard]] bool is_slow_alone(fakes::NodeId replica, fakes::JobNumber job, Time since,
                                      engine::Duration may_take) const;
@@ -26,6 +26,7 @@ private:
         fakes::JobNumber job = 0;
         Time begun{}, ended{};
         bool is_answered = false;
+        bool is_out_of_time = false;
     };
     std::map<std::pair<fakes::NodeId, fakes::JobNumber>, Time> asked_;
     std::map<fakes::NodeId, std::deque<Call>> ended_;

@@ -47,6 +47,7 @@ struct RecordSources {
     bool request_unread = false;           // a stored request could not be read, or was evicted: it may say anything
     std::vector<std::shared_ptr<const cap::JobRequest>> requests;  // that were stored
     std::string trace;                                             // as its hash says
+    std::string trace_found;                                       // as it said when a handler last took the job
     std::string idempotency_key;  // the key that its stored request asks for; empty: none
     std::vector<Report> reports;
     std::vector<PolicyAnswer> decisions, verdicts;

@@ -92,6 +92,7 @@ std::optional<SettingsText> read_settings_text(std::string_view document) {
     const Json output_mode = scheduler_setting(*data, "output_fail_mode");
     text.says_output_mode = !output_mode.is_null();
     if (output_mode == "open" || output_mode == "closed") text.opens_output_policy = output_mode == "open";
+    text.leaves_outputs_unchecked = scheduler_setting(*data, "output_policy_enabled") == false;
     if (const auto pools = data->find("pools"); pools != data->end() && !pools->is_null())
         text.pools = pools_in(*pools);
     const auto limits = data->find("timeouts");

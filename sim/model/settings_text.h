@@ -25,6 +25,7 @@ struct SettingsText {
     std::optional<bool> opens_input_policy;   // its fail mode; any word but "open" closes
     std::optional<bool> opens_output_policy;  // the same; nothing: it says nothing of it, or no mode
     bool says_output_mode = false;            // whatever its word
+    bool leaves_outputs_unchecked = false;    // it switches their policy off
     std::optional<PoolsText> pools;           // nothing: as `limits`
     std::optional<TimeLimits> limits;         // nothing: it says nothing of them, or not as documented
     /// The fingerprint of the file that the limits are of, as is recorded beside them, or another text. Nothing: there are no limits, or

@@ -40,6 +40,11 @@ void WorkflowRuns::note_mark(std::string_view key, std::string_view mark) {
     if (run != nullptr) run->handling.mark(mark);
 }
 
+void WorkflowRuns::key_removed(std::string_view key) {
+    note_mark(key, {});
+    if (WorkflowRun* run = find(run_of_document_key(key))) run->document.reset();
+}
+
 bool WorkflowRuns::note_definition(std::string_view key, std::string_view value) {
     constexpr std::string_view kOfWorkflow = "wf:def:";
     constexpr std::string_view kOfRun = "lockstep:wf:def:";

@@ -48,8 +48,8 @@ public:
 
     /// Makes it if it is new.
     WorkflowRun& run(std::string_view name);
-    /// Empty: it is removed.
     void note_mark(std::string_view key, std::string_view mark);
+    void key_removed(std::string_view key);
     /// False for a key that holds no definition.
     bool note_definition(std::string_view key, std::string_view value);
     /// What is to be sent for a run, a packet.

@@ -24,6 +24,7 @@ struct CircuitRulesTest : RuleTest {
              }},
             {"answer", [this](auto& job) { answer(job); }},
             {"fail", [this](auto& job) { fail_to_answer(job); }},
+            {"error", [this](auto& job) { fail_to_answer(job, "status:13"); }},
             {"release", [this](auto& job) { release(job); }},
             {"probes", [this](auto&) { three_probes_fail(); }},
             {"close", [this](auto&) { close(); }},
@@ -79,8 +80,8 @@ struct CircuitRulesTest : RuleTest {
     void four_jobs_ask() {
         for (const char* job : {"a", "b", "c", "d"}) acquire_and_ask(job);
     }
-    void fail_to_answer(std::string_view job) {
-        observe(EventKind::kernel_check, job, {.outcome = EventOutcome::unknown}, When::answered, by);
+    void fail_to_answer(std::string_view job, std::string_view status = "status:4") {
+        observe(EventKind::kernel_check, job, {.outcome = EventOutcome::unknown, .to = status}, When::answered, by);
     }
     /// They come to nothing, and the others do not know yet.
     void three_probes_fail() {
@@ -241,6 +242,8 @@ constexpr Story kOwnCircuits[] = {
     {"AJobThatPolicyTookTooLongForAloneIsAskedAboutAnew",
      "ask=slow succeed=0,1,2,3,4,5,6,7,8,9 slow fail=slow alone=a,b,c opened alone=slow ask=f",
      "its own circuit has been open"},
+    {"OneAboutWhichPolicyReportsAnErrorLateCounts",
+     "ask=slow succeed=0,1,2,3,4,5,6,7,8,9 slow error=slow alone=a,b ask=f", "its own circuit has been open"},
     {"WhatBeganBeforeTheTripClosesNothing", "close_after=1 ask=early +10ms alone=a,b,c answer=early ask=d",
      "its own circuit has been open"},
     {"WhatMayHaveBegunBeforeOrAfterTheTripLeavesEverythingOpen",

@@ -138,8 +138,8 @@ INSTANTIATE_TEST_SUITE_P(Of, FailModesTold, ::testing::ValuesIn(kFailModes), tit
 TEST_F(FailModesTest, AJobThatPolicyTakesTooLongForAloneIsDelayedWhereTheModeIsOpen) {
     read(R"("input_fail_mode":"open")");
     const auto check = [this](const std::string& job, When when, bool answered) {
-        observe(EventKind::kernel_check, job, {.outcome = answered ? EventOutcome::applied : EventOutcome::unknown},
-                when);
+        observe(EventKind::kernel_check, job,
+                {.outcome = answered ? EventOutcome::applied : EventOutcome::unknown, .to = "status:4"}, when);
     };
     for (const int others : {10, 9}) {
         const std::string job = "slow-" + std::to_string(others);

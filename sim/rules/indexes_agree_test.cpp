@@ -114,6 +114,10 @@ TEST_F(IndexesAgreeTest, AJobThatHasEndedWaitsNowhere) {
     EXPECT_THAT(at_rest(), ElementsAre("J: it ended SUCCEEDED, and its record still has ls_queue = q",
                                        HasSubstr("lockstep:capacity:slots:w still lists it"),
                                        HasSubstr("lockstep:tenant:waiting:t still lists it")));
+    for (const char* tenant : {"t", "u"})
+        set_text("job:req:J", fmt::format(R"({{"jobId": "J", "topic": "job.a", "tenantId": "{}"}})", tenant),
+                 Topology::kGateway);
+    EXPECT_THAT(at_rest(), Not(Contains(HasSubstr("lockstep:tenant:waiting:t")))) << "it is another tenant's since";
 }
 
 TEST_F(IndexesAgreeTest, OneCommandWritesWhatBelongsTogether) {

@@ -108,5 +108,18 @@ TEST_F(LockExclusionTest, WhoeverTakesALockMarksTheJobWithIt) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("its lock is taken, and it is marked as in flight with 'another'")));
 }
 
+TEST_F(LockExclusionTest, ARunIsMarkedAsLongAsThereIsOne) {
+    const auto take_run = [this] {
+        by_command(kHolder, {"EVALSHA"},
+                   [this] { lock(EventKind::lock_acquired, kHolder, kHolder, "cordum:wf:run:lock:r"); });
+    };
+    set_text("wf:run:r", R"({"status": "running"})", kHolder);
+    take_run();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("the lock of run r is taken, and it is marked as in flight with ''")));
+    keys.remove(*keys.find("wf:run:r"));
+    take_run();
+    EXPECT_THAT(found, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

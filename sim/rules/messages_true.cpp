@@ -31,7 +31,9 @@ void is_addressed_truly(const Published& sent, const Model& model, Verdict& verd
     verdict.require(packet.sender_id() == due->sender, 0, "what it publishes on {} is sent by {}, which is {}",
                     sent.subject, packet.sender_id(), due->sender);
     const std::string& trace = sent.job == nullptr ? packet.trace_id() : sent.job->sources.trace;
-    const std::string& due_trace = due->trace ? *due->trace : trace;
+    // A gateway may write the record while a handler goes by what it found there.
+    const bool is_as_found = sent.job != nullptr && packet.trace_id() == sent.job->sources.trace_found;
+    const std::string& due_trace = due->trace ? *due->trace : is_as_found ? packet.trace_id() : trace;
     // A handler goes by its own delivery, which may be garbled where another one has written the record.
     const bool is_as_recorded = due->trace || !model.packets_garbled();
     const bool is_known = !due_trace.empty() && is_as_recorded && !(sent.job != nullptr && sent.job->lost.any());

@@ -65,6 +65,11 @@ TEST_F(MessagesTrue, ADispatchGoesUnderTheTraceOfItsJob) {
     EXPECT_THAT(found, ElementsAre(HasSubstr("has the message id jobreq:a:2, which is jobreq:a:1"),
                                    HasSubstr("is published for worker v, and its record says 'w'")));
     found.clear();
+    grant_lock("cordum:scheduler:job:a", kReplica, "a");
+    set_field("a", "trace_id", "later", Topology::kGateway);
+    publish("worker.w.jobs", "jobreq:a:1");
+    EXPECT_THAT(found, IsEmpty()) << "its handler goes by what it found";
+    set_field("a", "trace_id", "t", Topology::kGateway);
     packet.set_trace_id("a");
     publish("worker.w.jobs", "jobreq:a:1");
     EXPECT_THAT(found, ElementsAre(HasSubstr("has the trace a, which is t")));

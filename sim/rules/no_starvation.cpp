@@ -6,7 +6,8 @@
 //
 // A try is a call for the job's lock; whether it succeeds depends on limits and free workers. A tenant with many waiting jobs may have to
 // wait for itself, and is not judged. Nor is a job that is queued for a slot of its tenant or of a worker: how long it waits there is for
-// slot_used. One whose stored request is damaged or lost cannot be tried, and is given up in the end (job_history).
+// slot_used. One whose stored request is damaged or lost cannot be tried, and is given up in the end (job_history). One that an index has
+// lost is found by nobody who looks, and waits for its message.
 #include "sim/rules/rules.h"
 #include "sim/spec/dispatch_times.h"
 
@@ -18,7 +19,7 @@ void is_tried_in_time(const WaitingJobTried& tried, const Model& model, Verdict&
                       const engine::Tunables& tunables) {
     const Job& job = *tried.job;
     const Weather& weather = model.weather();
-    if (job.request_damaged || job.queued_for != QueuedFor::nothing || weather.has_fault()) return;
+    if (job.is_torn || job.request_damaged || job.queued_for != QueuedFor::nothing || weather.has_fault()) return;
     const Time settled = weather.settled_since();
     const Time since = std::max(tried.before, settled);
     if (job.tenant->is_crowded() || job.tenant->crowded_until >= since) return;

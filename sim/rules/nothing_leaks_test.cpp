@@ -15,6 +15,7 @@ struct NothingLeaks : RuleTest {
             {"grant", [this](auto& key) { grant(key.empty() ? kLockOfA : key); }},
             {"ever", [this](auto& key) { grant(key, kNever); }},
             {"others", [this](auto&) { grant(kLockOfA, kSomeTime, "other"); }},
+            {"back", [this](auto&) { keys.restore([this] { keys.set_string(kLockOfA, "former", kSomeTime); }); }},
             {"mark", [this](auto&) { set_text("cordum:bus:inflight:CORDUM_SYS:7:d", "1"); }},
             {"saga_ttl", [this](auto&) { now += tunables.saga_lock_ttl; }},
             {"run_ttl", [this](auto&) { now += tunables.run_lock_ttl; }},
@@ -84,6 +85,7 @@ constexpr Story kLocks[] = {
     {"AReplicaThatDiesMeanwhileLeavesItToExpire", "grant release down +60s gone=expired"},
     // A replica whose reply to a request for the lock was lost releases what it may not have; another one holds it.
     {"OnlyTheHolderCanReleaseIt", "others release +60s gone=expired"},
+    {"NorDoesWhoeverWantsToBeRidOfOneThatIsGoneAskForAFormerOne", "grant gone release back +60s gone=expired"},
     {"AReplicaWithoutAReplyThatItHoldsALockReleasesIt",
      "ask grant replied +20s gone=expired ok ask grant unreplied +20s gone=expired", "had no reply that it holds it"},
 };
@@ -107,6 +109,15 @@ TEST_F(NothingLeaks, NothingIsOwedOnceAllWasQuiet) {
     now += 1s;
     rest();
     EXPECT_THAT(found, ElementsAre(HasSubstr("something stands in lockstep:dead_letter:outbox")));
+    keys.remove(*keys.find("lockstep:dead_letter:outbox"));
+    found.clear();
+    keys.zset_set(at<SortedSet>("lockstep:output:scan_pending"), "a", 1);
+    rest();
+    EXPECT_THAT(found, ElementsAre(HasSubstr("something stands in lockstep:output:scan_pending")));
+    set_text(std::string(kSettingsKey), R"({"data": {"scheduler": {"output_policy_enabled": false}}})");
+    now += 10min;
+    rest();
+    EXPECT_THAT(found, SizeIs(1)) << "nobody makes them until outputs are checked again";
 }
 
 TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLifeItIsAskedForOnceMore) {
@@ -147,6 +158,11 @@ struct StoppingReplica : NothingLeaks {
             {"requeue", [this](auto&) { requeue(); }},
             {"release", [this](auto&) { release(); }},
             {"killed", [this](auto&) { befall(EventKind::fault, by); }},
+            {"cut_off",
+             [this](auto&) {
+                 observe(EventKind::connection_broken, "", {.peer = Topology::kNats});
+                 now += 1s;
+             }},
             {"broken", [this](auto&) { befall(EventKind::connection_broken, by); }},
         });
     }
@@ -166,7 +182,9 @@ struct StoppingReplica : NothingLeaks {
 
 constexpr Story kStopping[] = {
     // By then the number may be another message's.
-    {"WhatWasDeliveredBeforeAPowerCutNeedsNoAnswer", "fault=nats.power_cut stop release down"},
+    {"WhatWasDeliveredBeforeAPowerCutNeedsNoAnswer", "fault=nats.power_cut@nats +1s deliver cut_off stop release down"},
+    {"NorDoesWhatAnotherServerDelivered", "fault=nats.restart@nats +1s deliver cut_off stop release down"},
+    {"WhatTheSameServerDeliveredDoes", "cut_off stop release down", "has not answered message 7"},
     {"ItAnswersWhatItHasInFlight", "stop release down times=1",
      "a: it has stopped as it was asked to, and has not answered message 7, which it was delivered"},
     {"ItAnswersEachDeliveryOfAMessage", "deliver stop release requeue down", "has not answered message 7"},

@@ -18,6 +18,8 @@ struct PolicyStoryTest : RuleTest {
         define({
             {"take", [this](auto&) { command(by, [&] { keys.set_string(kLock, "token", kNever); }); }},
             {"return", [this](auto&) { command(by, [&] { keys.remove(*keys.find(kLock)); }); }},
+            {"lost_lock", [this](auto&) { set_back(EventKind::lock_expired); }},
+            {"found_lock", [this](auto&) { set_back(EventKind::lock_acquired); }},
             {"asks", [this](auto&) { ask(); }},
             {"hears", [this](auto& decision) { hear_policy(decision); }},
             {"ask", [this](auto& decision) { ask(), hear_policy(decision); }},
@@ -55,6 +57,9 @@ struct PolicyStoryTest : RuleTest {
     void ask_in_vain() {
         ask();
         observe(EventKind::kernel_check, "a", {.outcome = EventOutcome::unknown, .to = "status:4"}, When::answered, by);
+    }
+    void set_back(EventKind kind) {
+        observe(kind, "a", {.flag = true, .peer = kReplica, .key = kLock, .name = "token"});
     }
     void send() {
         for (const char* state : {"SCHEDULED", "DISPATCHED"}) set_field("a", "state", state, by);
@@ -124,6 +129,7 @@ constexpr Story kPolicyStories[] = {
     // Two handlers of one replica.
     {"WhatAnEarlierHandlerHasAskedIsNoWordForALaterOne", "take asks evict=cordum:scheduler:job:a take hears=ALLOW send",
      kBefore},
+    {"WhoseLockIsFoundAgainGoesOn", "take asks lost_lock found_lock hears=ALLOW send"},
     {"ALaterHandlerGoesByItsOwnQuestion",
      "take asks evict=cordum:scheduler:job:a take asks hears=ALLOW hears=ALLOW send"},
     // Fail modes.

@@ -18,6 +18,7 @@ struct QuarantineFinalTest : RuleTest {
             {"unnamed", [this](auto&) { ends("SUCCEEDED", R"({"decision":"REDACT"})", ""); }},
             {"withheld", [this](auto&) { ends("OUTPUT_QUARANTINED", kWithheldRecord, "redis://raw"); }},
             {"as_it_was", [this](auto&) { ends("SUCCEEDED", kAllowed, "redis://raw"); }},
+            {"forgotten", [this](auto&) { keys.restore([this] { set_field("J", "state", "RUNNING"); }); }},
             {"owed", [this](auto&) { set_field("J", "ls_scan_pending", "{}"); }},
             {"unanswered", [this](auto&) { another_asks_without_an_answer(); }},
         });
@@ -48,6 +49,7 @@ constexpr Story kQuarantines[] = {
     {"AScanThatIsStillOwedMayYetRecordIt", "policy=REDACT owed as_it_was"},
     {"OnceItIsRecordedItHasDoneItsWork",
      "state=SUCCEEDED policy=QUARANTINE state=OUTPUT_QUARANTINED idle unanswered withheld"},
+    {"WhatRedisHasForgottenIsJudgedByWhatItKept", "state=SUCCEEDED policy=QUARANTINE forgotten as_it_was"},
     {"TheQuickLookAtAnOutputThatHasNotSucceededIsTakenAnew", "policy=QUARANTINE idle"},
 };
 using QuarantinesTold = Told<QuarantineFinalTest>;

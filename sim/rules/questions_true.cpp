@@ -2,7 +2,8 @@
 // and 8, step 7; engine/delivery-semantics.md, "Whose word counts").
 //
 // 1. Topic, tenant, priority, principal, memory, budget, labels and metadata are those of a request that has been stored under the job's
-//    id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound).
+//    id, but for the labels that only policy and approvals write (policy_marks_own, approval_bound). Where that is damaged the submission
+//    that is delivered is tried in its place.
 // 2. Input policy is shown the settings of the job: the documents of its layers as they stood when the replica acquired the job's lock for
 //    this try, of which those that its submitter names can only tighten. Of a document that cannot be read the replica's last good copy
 //    counts, which is none from before its last look at the document for sure. After a change nothing is judged.
@@ -38,8 +39,10 @@ namespace {
 using SettingsJson = nlohmann::json;
 
 template <class Question>
-void says_what_is_stored(const Question& question, Question (*due)(const cap::JobRequest&), const StoredRequest& stored,
+void says_what_is_stored(const Question& question, Question (*due)(const cap::JobRequest&), const Job& job,
                          std::string_view who, Verdict& verdict) {
+    if (job.request_damaged) return;
+    const StoredRequest& stored = job.request;
     const Question said = spec::said_by_request(question);
     const std::string bytes = engine::wire::serialise(said);
     const bool is_stored = std::ranges::any_of(stored.versions, [&](const StoredRequest::Version& version) {
@@ -56,7 +59,7 @@ void output_is_asked_about(const OutputAsked& asked, const Model&, Verdict& verd
     verdict.exercised();
     verdict.cite("engine/wire/wire.md 7.2");
     const cap_output::OutputCheckRequest& question = *asked.question;
-    says_what_is_stored(question, spec::output_question_about, stored, "output policy", verdict);
+    says_what_is_stored(question, spec::output_question_about, *asked.job, "output policy", verdict);
     if (question.output_content().empty() || !asked.sizes) return;
     const std::int64_t size = question.output_size_bytes();
     verdict.require(size == asked.sizes->now || size == asked.sizes->before, 0,
@@ -108,7 +111,7 @@ void SettingsShown::on_asked(const PolicyAsked& asked, const Model& model, Verdi
     const StoredRequest& stored = asked.job->request;
     if (!is_scheduler(asked.node) || stored.versions.empty()) return;
     verdict.exercised();
-    says_what_is_stored(*asked.question, spec::input_question_about, stored, "policy", verdict);
+    says_what_is_stored(*asked.question, spec::input_question_about, *asked.job, "policy", verdict);
     if (asked.question->labels().contains("saga_compensation")) return;
     // A replica may store the request by the command that acquires the job.
     const bool is_stored_with_it = stored.last_stored == asked.acquired + 1 && stored.stored_by == asked.node;

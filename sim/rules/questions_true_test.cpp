@@ -11,6 +11,7 @@ struct QuestionsTrueTest : RuleTest {
     QuestionsTrueTest() : RuleTest(rules::questions_true) {
         define({
             {"store", [this](auto&) { store(request()); }},
+            {"damaged", [this](auto&) { set_text("job:req:J", R"({"jobId)", {}); }},
             {"of_travel", [this](auto&) { store_of_travel(); }},
             {"set",
              [this](auto& document) {
@@ -188,6 +189,7 @@ constexpr Story kQuestions[] = {
      "J: policy is shown the settings|J: policy is shown the settings"},
     {"OfARequestThatIsNotStoredNothingIsKnown", "output"},
     {"ItsLabelsAreThoseOfTheRequest", "store ask_elsewhere", "J:"},
+    {"UnlessThatIsDamaged", "store damaged ask_elsewhere store ask_elsewhere", "J:"},
     {"SettingsThatHaveChangedOrCannotBeReadAreNotJudged",
      "store set=cfg:system:default~{\"data\":{\"a\":1}} take set=cfg:system:default~{\"data\":{\"a\":2}} ask "
      "set=cfg:org:acme~{ take ask"},

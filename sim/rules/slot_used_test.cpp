@@ -317,6 +317,8 @@ constexpr Story kQueues[] = {
      "queue=b:1 queue=c:2 do=wake:b +11s do=unwake:b;put:b:1 found=1 do=unqueue:c;wake:b +11s do=unwake:b;put:b:1 "
      "found=1 submit=d do=wake:b +11s do=unwake:b;put:b;put_behind:d",
      "b: it was woken and not acquired in time, and is queued before others"},
+    {"OneThatIsAcquiredLateHasItsOldPlace",
+     "queue=b:1 queue=c:2 do=wake:b +11s do=unwake:b;ls_waits_limit:b:1;put:b:1"},
     // After the jump what counts time is not judged any more.
     {"AJobThatIsNotAcquiredKeepsNoSlot",
      "hold=a queue=b:1 do=wake:b +11s do=free:a found=1 hold=a fault=clock_jump do=free:a do=unwake:b;put:b:1 "

@@ -66,6 +66,8 @@ bool has_kept_its_place(const TenantQueue& queue, const QueueStep& step, const J
     };
     const auto place = std::ranges::find(queue.waiting, &job, &Place::job);
     if (place == queue.waiting.end() || !is_late(&job)) return false;
+    // Acquired all the same, it is queued by its handler, which writes its limit.
+    if (std::ranges::count(step.limited, &job) > 0) return false;
     return std::ranges::any_of(std::next(place), queue.waiting.end(),
                                [&](const Place& behind) { return !is_late(behind.job) && !comes_now(behind.job); });
 }
