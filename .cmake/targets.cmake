@@ -188,12 +188,12 @@ endfunction()
 # Labels, timeout, how much of the machine it takes, and the environment that every ctest entry of this project runs in.
 function(lockstep_test_properties name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "LABELS")
-  # Several libraries of the platform are not instrumented; what they do among themselves is not ours to report.
   # In halves of a processor: what talks to servers waits most of its time.
   set(halves 2)
   if(servers IN_LIST arg_LABELS)
     set(halves 1)
   endif()
+  # Several libraries of the platform are not instrumented; what they do among themselves is not ours to report.
   set_tests_properties(${name} PROPERTIES
     LABELS "${arg_LABELS}"
     PROCESSORS ${halves}

@@ -14,7 +14,7 @@ enum class Comments { refused, skipped };
 [[nodiscard]] nlohmann::json read_json(std::string_view text);
 [[nodiscard]] nlohmann::ordered_json read_ordered_json(std::string_view text, Comments comments = Comments::refused);
 
-/// Deeper than any document of ours. What is nested without bounds would exhaust the stack of whoever writes it out again.
+/// Deeper than any document of this project. What is nested without bounds would exhaust the stack when it is written again.
 inline constexpr int kJsonDepthMax = 64;
 
 /// For what anybody may have written: `is_discarded()` also when it is nested deeper than `depth`.

@@ -29,7 +29,7 @@ struct LockGrant {
     fakes::NodeId holder;  // invalid: none
     Since taken;
     EventNumber changed = 0;    // when it was last taken or renewed; 0: never
-    std::string token;          // empty: nobody has it
+    std::string token;          // empty: it is not held
     std::int64_t life_ms = 0;   // of a job's lock
     bool is_confirmed = false;  // its holder has a reply that it has it
     ReleaseAsked release;

@@ -137,6 +137,14 @@ bool lists_open_jobs(std::string_view key) {
             key.starts_with(kCapacityWaitingOf) || key.starts_with(kCapacityQueue));
 }
 
+/// A gateway that has given the job to another tenant leaves its places in the queues of the former one.
+bool is_of_former_tenant(const Job& job, std::string_view key) {
+    const std::string_view former = job.request.former;
+    if (former.empty() || key.starts_with(kWorkerSlots) || !key.ends_with(former)) return false;
+    key.remove_suffix(former.size());
+    return key.ends_with(':') || key.ends_with('.');
+}
+
 /// 6
 void ended_are_listed_nowhere(const AllAtRest& rest, const Model& model, Verdict& verdict) {
     for (const std::string_view key : rest.redis->keys()) {
@@ -147,8 +155,7 @@ void ended_are_listed_nowhere(const AllAtRest& rest, const Model& model, Verdict
             verdict.require(job != nullptr, 0, "{} lists {}, and there is no such job", key, name);
             // Of the indexes of jobs see above.
             if (job == nullptr || job->stays.by_user || job->lost.any() || key.starts_with("job:")) continue;
-            // A gateway that has given it to another tenant leaves its places in the queues of the former one.
-            if (!job->request.former.empty() && key.ends_with(job->request.former)) continue;
+            if (is_of_former_tenant(*job, key)) continue;
             verdict.require(!is_final(job->in_hash), 0, "it ended {}, and {} still lists it", to_string(job->in_hash),
                             key);
         }

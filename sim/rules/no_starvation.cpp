@@ -6,8 +6,8 @@
 //
 // A try is a call for the job's lock; whether it succeeds depends on limits and free workers. A tenant with many waiting jobs may have to
 // wait for itself, and is not judged. Nor is a job that is queued for a slot of its tenant or of a worker: how long it waits there is for
-// slot_used. One whose stored request is damaged or lost cannot be tried, and is given up in the end (job_history). One that an index has
-// lost is found by nobody who looks, and waits for its message.
+// slot_used. One whose stored request is damaged or lost cannot be tried, and is given up in the end (job_history). One whose place in an
+// index is gone is not found by a search, and waits for its message.
 #include "sim/rules/rules.h"
 #include "sim/spec/dispatch_times.h"
 

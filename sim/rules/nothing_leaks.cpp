@@ -88,7 +88,7 @@ void is_not_held(const AllAtRest& end, const LockGrant& lock, const Model& model
         lock.changed, "{} was taken {} ms ago, and is still held", lock.key, to_millis(held));
 }
 
-/// Nobody makes the scans that are owed (settings.md 5).
+/// Scans that are due are not made (settings.md 5).
 bool are_scans_off(const fakes::redis::Keyspace& redis) {
     const auto* kept = redis.find(kSettingsKey);
     const auto* text = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);

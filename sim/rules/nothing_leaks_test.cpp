@@ -117,7 +117,7 @@ TEST_F(NothingLeaks, NothingIsOwedOnceAllWasQuiet) {
     set_text(std::string(kSettingsKey), R"({"data": {"scheduler": {"output_policy_enabled": false}}})");
     now += 10min;
     rest();
-    EXPECT_THAT(found, SizeIs(1)) << "nobody makes them until outputs are checked again";
+    EXPECT_THAT(found, SizeIs(1)) << "they are made once outputs are checked again";
 }
 
 TEST_F(NothingLeaks, WithTheMessageThatIsSettledItIsReleasedAsWellAndWithItsLifeItIsAskedForOnceMore) {
