@@ -342,6 +342,7 @@ struct CompensationStored : Observed {
     const SagaEntry* recorded = nullptr;  // null: it was not
     const Job* before = nullptr;          // as which the stream had it before; null: it had not
     EventNumber stored_before = 0;
+    std::uint64_t looked = 0;  // the look at the stack that it comes of, as Saga::last_step
 };
 
 /// One was taken off a stack. `job`: the one that it undoes, and so below.

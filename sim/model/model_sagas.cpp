@@ -301,7 +301,9 @@ void Model::on_compensation(const Event& event) {
     fact.request = &undo;
     fact.was_denied = std::ranges::count(known.denied_to, event.node) > 0;
     fact.question = known.question;
-    SagaEntry* recorded = find_recorded(sagas_.named(saga_name(undo)), undoes);
+    Saga& saga = sagas_.named(saga_name(undo));
+    known.looked = saga.last_step;
+    SagaEntry* recorded = find_recorded(saga, undoes);
     fact.recorded = known.recorded = recorded;
     if (recorded == nullptr) return;
     fact.was_denied |= recorded->is_denied && recorded->is_taken;
@@ -331,6 +333,7 @@ void Model::on_compensation_stored(const Event& event, const Job& by) {
     CompensationStored& fact = note(CompensationStored{}, event.node, undoes, clock_.present());
     fact.by = &by;
     fact.saga = &saga;
+    fact.looked = known.sent != 0 ? known.looked : saga.last_step;
     SagaEntry* recorded = find_recorded(saga, undoes);
     fact.recorded = recorded;
     if (recorded == nullptr) return;

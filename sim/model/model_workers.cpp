@@ -80,6 +80,7 @@ void Model::on_snapshot_lock(const Event& event, Since since) {
     if (event.kind == fakes::EventKind::lock_renewed) return;
     snapshot_.locked = taken ? since : Since{};
     snapshot_.lock_holder = taken ? event.node : fakes::NodeId{};
+    if (!taken) snapshot_.unlocked = since.at;
     if (taken && event.node.valid()) replica(event.node).now.locked = since;
     if (event.kind == fakes::EventKind::lock_expired) ++snapshot_.locks_lost;
 }

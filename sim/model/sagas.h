@@ -91,6 +91,7 @@ struct Compensating {
     const Job* job = nullptr;
     SagaEntry* recorded = nullptr;  // as which it was submitted
     std::size_t sent = 0;           // a digest of it as it was submitted; 0: it was not
+    std::uint64_t looked = 0;       // as Saga::last_step, when it was submitted
     bool is_stored = false;         // the stream has it
     Saga* asked_in = nullptr;       // of which policy was asked about the entry with this key, last
     std::string asked_key;

@@ -22,6 +22,7 @@ struct StoredSnapshot {
     std::chrono::seconds latest{};  // the `captured_at` of what was written last, unless Redis lost data since
 
     fakes::NodeId lock_holder;  // invalid: none, or unknown
+    Time unlocked{};            // when it was given back or ran out last
     Since locked;               // event 0: not
     int locks_lost = 0;         // that ran out since the last write
 

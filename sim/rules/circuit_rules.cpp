@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <utility>
 #include <vector>
@@ -155,11 +156,12 @@ private:
     std::uint64_t trips_ = 0;
     EventNumber trip_ = 0;
     Time failures_since_{};
-    bool is_lost_ = false;                          // something of this trip was evicted or lost with its server's data
-    std::map<fakes::JobNumber, fakes::NodeId> probes_;  // of this trip, without an answer: a job that is asked about anew keeps its place
-    std::vector<Probe> told_;                       // what has begun since the open time of this trip was over
-    std::set<fakes::NodeId> detached_;              // could not reach the shared circuit since the trip
-    std::int64_t probes_succeeded_ = 0;
+    bool is_lost_ = false;  // something of this trip was evicted or lost with its server's data
+    std::map<fakes::JobNumber, fakes::NodeId>
+        probes_;               // of this trip, without an answer: a job that is asked about anew keeps its place
+    std::vector<Probe> told_;  // what has begun since the open time of this trip was over
+    std::set<fakes::NodeId> detached_;             // could not reach the shared circuit since the trip
+    std::vector<fakes::NodeId> succeeded_;         // whose probe it was, for each of this trip that was answered
     std::map<Call, Begun> calls_;                  // under way
     std::map<fakes::NodeId, EventNumber> untold_;  // failures that each has yet to tell the others, the first of each
     std::map<fakes::NodeId, Answer> answers_;  // after which the failures before are to be forgotten, and are not yet
@@ -202,22 +204,22 @@ void Circuit::on_asked(const PolicyAsked& asked, const Model& model, Verdict& ve
 void Circuit::on_probe(const PolicyAsked& asked, const Model& model, Verdict& verdict) {
     probes_[asked.job->number] = asked.node;
     if (detached_.contains(asked.node)) return;  // it has nothing to go by but a circuit of its own
-    const std::int64_t probes = probes_succeeded_ + std::ranges::count_if(probes_, [this](const auto& probe) {
-                                    return !detached_.contains(probe.second);
-                                });
+    const auto is_shared = [this](fakes::NodeId node) { return !detached_.contains(node); };
+    const std::int64_t probes =
+        std::ranges::count_if(succeeded_, is_shared) + std::ranges::count_if(probes_ | std::views::values, is_shared);
     // As many as close it may follow each other, even if fewer are let through at a time.
     const std::int64_t allowed = std::max<std::int64_t>(tunables_.circuit_half_open_max, tunables_.circuit_close_after);
     verdict.require(probes <= allowed, trip_, "it is probe {} of a half-open circuit that allows {}: {}", probes,
                     allowed, probes_text());
     if (probes > allowed || model.clocks_jumped()) return;  // by which a place among them would be free too soon
-    const auto others = std::ranges::count_if(calls_, [&](const auto& call) {
-        const Begun& other = call.second;
-        return other.is_sure && !other.is_unclear && other.trips == trips_ && call.first.second != asked.job->number;
-    });
-    verdict.require(others < tunables_.circuit_half_open_max, trip_,
+    std::set<fakes::JobNumber> others;  // one place each, by however many replicas it is asked about
+    for (const auto& [call, other] : calls_)
+        if (other.is_sure && !other.is_unclear && other.trips == trips_) others.insert(call.second);
+    others.erase(asked.job->number);
+    verdict.require(std::ssize(others) < tunables_.circuit_half_open_max, trip_,
                     "it is asked about while {} probes are waiting for their answers, and {} may be let through at a "
                     "time: {}",
-                    others, tunables_.circuit_half_open_max, probes_text());
+                    others.size(), tunables_.circuit_half_open_max, probes_text());
 }
 
 void Circuit::on_answered(const PolicyAnswered& answered, const Model& model, Verdict& verdict) {
@@ -275,7 +277,8 @@ void Circuit::on_success(const PolicyAnswered& answered, const Begun& begun, Ver
         });
     if (phase_ != Phase::half_open || !begun.is_probe || begun.trips != trips_) return;
     probes_.erase(answered.job->number);
-    if (++probes_succeeded_ >= tunables_.circuit_close_after) enter(Phase::closed, answered.at);
+    succeeded_.push_back(answered.node);
+    if (std::ssize(succeeded_) >= tunables_.circuit_close_after) enter(Phase::closed, answered.at);
 }
 
 /// A replica that has had an answer tells the shared circuit at once, beside what it asks and tells for other jobs: once all that
@@ -346,7 +349,7 @@ void Circuit::on_trip(const SharedCircuitChanged& changed, Verdict& verdict) {
     ++trips_;
     probes_.clear();
     detached_.clear();
-    probes_succeeded_ = 0;
+    succeeded_.clear();
     told_.clear();
     is_lost_ = false;
 }

@@ -61,9 +61,10 @@ void is_submitted_as_recorded(const CompensationSent& sent, Verdict& verdict) {
 }
 
 /// What comes next is what was recorded last, but for what was recorded after the look at the stack.
-void is_the_last_recorded(const Saga& saga, const SagaEntry& recorded, Verdict& verdict) {
-    for (const SagaEntry& other : saga.recorded) {
-        const bool was_above = !other.is_taken && other.order > recorded.order && other.order < saga.last_step;
+void is_the_last_recorded(const CompensationStored& stored, Verdict& verdict) {
+    const SagaEntry& recorded = *stored.recorded;
+    for (const SagaEntry& other : stored.saga->recorded) {
+        const bool was_above = !other.is_taken && other.order > recorded.order && other.order < stored.looked;
         verdict.require(!was_above || other.submitted != nullptr, other.event,
                         "it is undone before {}, which succeeded later", name_of(other.undoes));
     }
@@ -84,7 +85,7 @@ void is_due(const CompensationStored& stored, const Model&, Verdict& verdict) {
                     by, saga.name);
     verdict.require(stored.before == nullptr || stored.before == stored.by, stored.stored_before,
                     "it is undone by {}, and before that by {}", by, name_of(stored.before));
-    is_the_last_recorded(saga, *recorded, verdict);
+    is_the_last_recorded(stored, verdict);
 }
 
 void comes_to_its_end(const SagaEntry& recorded, Verdict& verdict) {

@@ -31,6 +31,13 @@ struct SagaExact : RuleTest {
             {"take_run", [this](auto&) { take_off(kStackOfRun, by); }},
             {"undo", [this](auto& job) { undo(job); }},
             {"submit", [this](auto& of) { submit(undoing(first(of)), second(of)); }},
+            {"submit_slowly",
+             [this](auto& of) {
+                 submit(undoing(first(of)), "", "job.undo", [&] {
+                     succeed(second(of));
+                     lock(kLock, kOther);
+                 });
+             }},
             {"submit_run", [this](auto& job) { submit(undoing(job, "trip")); }},
             {"submit_as_eve", [this](auto& job) { submit(undoing(job, "", "eve")); }},
             {"submit_changed", [this](auto& job) { submit(undoing(job), "", "job.other"); }},
@@ -87,7 +94,9 @@ struct SagaExact : RuleTest {
         deliver_result(job, {.status = status, .worker = by});
         state(job, "FAILED");
     }
-    void submit(cap::JobRequest undo, std::string name = "", const char* topic_in_stream = "job.undo") {
+    void submit(
+        cap::JobRequest undo, std::string name = "", const char* topic_in_stream = "job.undo",
+        const std::function<void()>& meanwhile = [] {}) {
         if (name.empty()) name = "comp-" + undo.parent_job_id();
         undo.set_job_id(name);
         for (auto* marks : {undo.mutable_labels(), undo.mutable_env()}) {
@@ -101,6 +110,7 @@ struct SagaExact : RuleTest {
         event.message_id = id;
         event.packet = &packet;
         tell(event);
+        meanwhile();
         packet.mutable_job_request()->set_topic(topic_in_stream);
         event.kind = EventKind::stored;
         event.when = When::applied;
@@ -165,7 +175,10 @@ constexpr Story kSagas[] = {
      "fail=h lock succeed=d submit=b",
      "later: it is undone by comp-later, and nothing of the saga of workflow acme/travel|b: it is undone before c, "
      "which succeeded later"},
-    {"WhatSucceedsAfterTheLookAtTheStackIsForTheNextLook", "succeed=a,b fail=f owe over lock succeed=c fail=g submit=b"},
+    {"WhatSucceedsAfterTheLookAtTheStackIsForTheNextLook",
+     "succeed=a,b fail=f owe over lock succeed=c fail=g submit=b"},
+    {"WhatSucceedsWhileOneIsOnItsWayIsForTheNextLook", "succeed=a,b fail=f lock submit_slowly=b:c found=0 submit=a",
+     "a: it is undone before c, which succeeded later"},
     // One more time, one that was changed on its way, one beside the rollback.
     {"NothingIsUndoneTwiceOrTooEarly",
      "succeed=a,b,c fail=f lock submit=b found=1 submit_changed=c submit=b succeed=d submit=a found=1 submit=b:comp-2",

@@ -32,9 +32,12 @@ struct SnapshotAge {
         if (now < due || model.redis_reached_by(replica).event != reached.event) return;
         const StoredSnapshot& snapshot = model.snapshot();
         const Time captured = spec::captured(snapshot, *tunables);
-        const Time owed_since = std::max(captured, reached.at);
+        // A lock lasts longer by as much as the clock of Redis was set back.
+        const bool may_last = model.clocks_jumped();
+        const Time owed_since = std::max({captured, reached.at, may_last ? snapshot.unlocked : Time{}});
         const auto allowed = [&](int locks) { return owed_since + spec::snapshot_age_max(locks, *tunables); };
-        const bool in_time = now <= allowed(spec::locks_lost(snapshot, now, *tunables));
+        const bool is_locked = may_last && spec::is_lock_being_lost(snapshot, now, *tunables);
+        const bool in_time = is_locked || now <= allowed(spec::locks_lost(snapshot, now, *tunables));
         verdict.require(in_time, snapshot.changed.event,
                         "the worker snapshot is {} ms old, and this replica has reached Redis for {} ms",
                         engine::to_millis(now - captured), engine::to_millis(now - reached.at));

@@ -175,6 +175,20 @@ TEST_F(SnapshotWholeTest, ALockThatIsNotUsedCountsAsLostUntilItIsGivenBack) {
     EXPECT_EQ(found.size(), 1U);
 }
 
+TEST_F(SnapshotWholeTest, ALockLastsLongerByAJumpOfTheClock) {
+    call();
+    write(10s);
+    grant_lock(kSnapshotLock, kReplica);
+    observe(EventKind::fault, "", {.name = "clock_jump"});
+    wait(10 * oldest);
+    EXPECT_THAT(found, IsEmpty());
+    lock_event(EventKind::lock_released);
+    wait(oldest);
+    EXPECT_THAT(found, IsEmpty());
+    wait(1s);
+    EXPECT_EQ(found.size(), 1U);
+}
+
 TEST_F(SnapshotWholeTest, IsExercisedWhereReplicasFollowEachOther) {
     write(10s);
     write(10s);

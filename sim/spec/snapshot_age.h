@@ -19,9 +19,13 @@ namespace lockstep::sim::spec {
 }
 
 /// A holder that has not written within the time of one operation will not: it did not receive its answer, or could not write.
+[[nodiscard]] inline bool is_lock_being_lost(const StoredSnapshot& snapshot, Time now,
+                                             const engine::Tunables& tunables) {
+    return snapshot.locked.event != 0 && now - snapshot.locked.at > tunables.store_op_timeout;
+}
+
 [[nodiscard]] inline int locks_lost(const StoredSnapshot& snapshot, Time now, const engine::Tunables& tunables) {
-    const bool is_being_lost = snapshot.locked.event != 0 && now - snapshot.locked.at > tunables.store_op_timeout;
-    return snapshot.locks_lost + (is_being_lost ? 1 : 0);
+    return snapshot.locks_lost + (is_lock_being_lost(snapshot, now, tunables) ? 1 : 0);
 }
 
 /// By the clock of Redis, which the expiry of the key shows; 0 where that or `captured_at` is unknown.

@@ -74,6 +74,14 @@ local limit = args.tenant_limit
 local queue = args.stand_in_line
 -- What has been told a limit and has another one now changes how others of the line wait.
 local news = queue and in_line and note_limit(tenant, facts.ls_waits_limit or '0', limit, at, ttl)
+-- Whatever becomes of the step: a slot that a look has freed is not left to wait for the next end of a job.
+local function hand_on()
+  if news or has_struck_off then wake_next(tenant, at) end
+end
+local function refused_for_room(why, length)
+  hand_on()
+  return {'refused', from, attempts, dispatch, why, '', woken_jobs, at, {}, freed_workers, length}
+end
 if limit and limit ~= '0' then
   local reserved = 0
   if queue and not holds_slot[from] and not redis.call('ZSCORE', tenant_key('woken', tenant), job) then
@@ -90,7 +98,7 @@ if limit and limit ~= '0' then
       wake_next(tenant, at)
     else
       redis.call('HSET', meta, 'ls_next_attempt_at', plus_millis(at, args.limit_delay_ms))
-      if has_struck_off then wake_next(tenant, at) end
+      hand_on()
     end
     keep(job, tenant, ttl, from)
     if args.release_lock then come_back() end
@@ -100,14 +108,14 @@ end
 local length = 0
 if args.worker and facts.ls_handed ~= args.worker then
   if args.turns_of and not facts.ls_handed and do_others_wait(args.turns_of) then
-    return {'refused', from, attempts, dispatch, 'others_wait', '', woken_jobs, at, {}, freed_workers}
+    return refused_for_room('others_wait')
   end
   local got = true
   if args.slots then
     length, got = take_slot(job, args.worker, tonumber(args.slots), args.worker_active, args.worker_age_ms, at, ttl)
   end
   if not got then
-    return {'refused', from, attempts, dispatch, 'worker_full', '', woken_jobs, at, {}, freed_workers, length}
+    return refused_for_room('worker_full', length)
   end
   free_worker(facts.ls_handed, job)
 end
@@ -202,7 +210,7 @@ else
     news = true
   end
 end
-if news or has_struck_off then wake_next(tenant, at) end
+hand_on()
 if args.dead_letter then
   write_dead_letter(job, args.dead_letter, from, attempts, at, args.dead_letter_ttl_ms, args.dead_letters_kept)
 end
