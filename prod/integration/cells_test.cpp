@@ -11,6 +11,7 @@
 #include "engine/wire/packet.h"
 #include "engine/wire/subjects.h"
 #include "fakes/testing/server_lines.h"
+#include "prod/front/durables.h"
 #include "prod/integration/deployment.h"
 #include "prod/integration/nats_peer.h"
 
@@ -318,6 +319,23 @@ TEST_F(CellsTest, FrontsByDifferentFilesAndAFrontThatIsACellAreRefused) {
     EXPECT_EQ(outer.wait(20s), 0);
     front.signal(SIGTERM);
     EXPECT_EQ(front.wait(20s), 0) << "it was not disturbed";
+}
+
+TEST_F(CellsTest, ACellWhoseNatsBecomesThatOfAFrontIsLeftAloneMeanwhile) {
+    Program& front = start_front();
+    NatsPeer beside(at("east").nats().port());
+    const std::string durable = front_durable(engine::wire::kSubjectSubmit);
+    beside.publish("$JS.API.CONSUMER.DURABLE.CREATE.CORDUM_SYS." + durable,
+                   fmt::format(R"({{"stream_name":"CORDUM_SYS","config":{{"durable_name":"{}","ack_policy":"explicit",)"
+                               R"("deliver_policy":"new","filter_subject":"sys.job.submit"}}}})",
+                               durable));
+    EXPECT_TRUE(front.says("its NATS is that of a front", 30s)) << front.output();
+    submit("acme", "held-back");
+    EXPECT_TRUE(reaches(front, "lockstep_front_waiting", of_cell("east"), 1));
+    EXPECT_EQ(state("east", "held-back"), "");
+    beside.publish("$JS.API.CONSUMER.DELETE.CORDUM_SYS." + durable, "");
+    EXPECT_TRUE(all_succeed("east"));
+    expect_each_in_its_cell_once();
 }
 
 TEST_F(CellsTest, AFrontThatWouldRunJobsTwiceOrInACircleIsRefused) {

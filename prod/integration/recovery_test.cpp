@@ -89,6 +89,9 @@ TEST_F(RecoveryTest, FiveKillsWithHundredsOfJobsInHandSetNothingAside) {
     world->environment["LOCKSTEP_JOB_LOCK_TTL"] = "60s";
     world->environment["LOCKSTEP_PENDING_AGE"] = "2m";
     world->environment["NATS_JS_ACK_WAIT"] = "9s";
+    // Longer than a stored result of a killed replica may take to be heard.
+    std::ofstream(world->folder() / "timeouts.yaml")
+        << "reconciler: {dispatch_timeout_seconds: 40, running_timeout_seconds: 60, scan_interval_seconds: 1}\n";
     world->add_worker("w1");
     const auto in_hand = [&] { return world->redis_keys("cordum:scheduler:job:*"); };
     for (int kill = 1; kill <= 5; ++kill) {
