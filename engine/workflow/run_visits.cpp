@@ -27,6 +27,12 @@ namespace {
 constexpr int kTries = 3;
 /// Whatever is still to be sent after so many is left to the next visit: one run must not hold up the others.
 constexpr std::size_t kSentAtOnce = 200;
+/// Submissions are sent as long as the schedulers have no more than so many before them: all jobs are behind these in one stream.
+constexpr std::uint64_t kAhead = 50;
+/// Nobody is asked about so few, and a run goes on with them in any case.
+constexpr std::size_t kSentUnasked = 25;
+constexpr int kLooksForRoom = 10;
+constexpr Duration kBetweenLooks = std::chrono::milliseconds{100};
 /// Documents of runs that steps have begun, read and parsed at a time.
 constexpr std::size_t kChildrenAtOnce = 16;
 
@@ -201,6 +207,7 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
         if (fenced && !lease.token().empty() && !lease.usable()) co_return Visited::overtaken;
         std::vector<Outgoing> outbox = taken.outbox;
         std::ranges::copy(change->outbox, std::back_inserter(outbox));
+        std::string org = change->org;
         std::optional<Duration> due;
         for (const auto& [step, at] : change->due) due = std::min(due.value_or(at - taken.at), at - taken.at);
         std::vector<std::string> others = change->effects.cancelled_runs;
@@ -229,7 +236,7 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
         if (due_ != nullptr) due_->on_due(run, due);
         for (std::string& other : others) visit_later(std::move(other));
         if (unfinished) visit_later(run);
-        if (!outbox.empty()) co_await send(std::move(run), std::move(outbox));
+        if (!outbox.empty()) co_await send(std::move(run), std::move(org), std::move(outbox));
         co_return Visited::done;
     }
 }
@@ -354,13 +361,18 @@ void RunVisits::fill_outbox(RunChange& change) const {
             {Outgoing::make_id(Outgoing::Kind::alert, fmt::format("{}.{}", change.read_sha1, number++)), alert});
 }
 
-Task<void> RunVisits::send(std::string run, std::vector<Outgoing> outbox) {
+Task<void> RunVisits::send(std::string run, std::string org, std::vector<Outgoing> outbox) {
     const auto is_job = [](const Outgoing& one) { return one.kind() == Outgoing::Kind::submission; };
     const auto others = std::ranges::partition(outbox, is_job);
     const auto jobs = static_cast<std::size_t>(others.begin() - outbox.begin());
     const std::span<const Outgoing> all(outbox);
     std::vector<std::string> sent;
-    const std::size_t first = std::min(jobs, kSentAtOnce);
+    std::size_t first = jobs;
+    if (jobs > kSentUnasked) {
+        const std::size_t room = co_await room_for_submissions();
+        const bool waits_for_room = going_on_.contains(run);  // and another visit finds that it has
+        first = std::min(jobs, waits_for_room ? room : std::max(room, kSentUnasked));
+    }
     co_await send_all(all.first(first), sent);
     // A cancellation goes behind the job that it is about.
     std::set<std::string, std::less<>> left;
@@ -379,7 +391,33 @@ Task<void> RunVisits::send(std::string run, std::vector<Outgoing> outbox) {
         const auto struck = co_await store_.sent(run, std::move(sent));
         if (!struck.applied()) context_.ports.log.reached("run_outbox_left");
     }
-    if (!is_all) visit_later(std::move(run), refused ? context_.tunables.retry_delay_publish : Duration{0});
+    if (is_all) co_return;
+    if (refused)
+        visit_later(std::move(run), context_.tunables.retry_delay_publish);
+    else if (going_on_.insert(run).second)
+        later_.spawn(go_on(std::move(run), std::move(org)));
+}
+
+Task<std::size_t> RunVisits::room_for_submissions() {
+    const auto schedulers = co_await context_.ports.bus.consumer_state(
+        std::string(wire::kStreamSys), wire::durable_name(wire::kQueueScheduler, wire::kSubjectSubmit),
+        context_.ports.clock.in(context_.tunables.publish_timeout));
+    if (!schedulers.applied() || !schedulers.value()) co_return kAhead;
+    const std::uint64_t before = schedulers.value()->waiting + schedulers.value()->in_hand;
+    co_return kAhead - std::min(before, kAhead);
+}
+
+Task<void> RunVisits::go_on(std::string run, std::string org) {
+    const LocalTurns::Turn turn = co_await orgs_.take(std::move(org), {});
+    for (int look = 0; look < kLooksForRoom; ++look) {
+        const std::size_t room = co_await room_for_submissions();
+        if (room > kSentUnasked) break;
+        co_await context_.ports.clock.sleep(kBetweenLooks);
+    }
+    going_on_.erase(run);
+    const Visited visited = co_await visit(run, {});
+    if (visited != Visited::done && visited != Visited::absent)
+        visit_later(std::move(run), context_.tunables.retry_delay_busy);
 }
 
 Task<void> RunVisits::send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent) {
@@ -437,6 +475,7 @@ Task<void> RunVisits::visit_until_done(std::string run, Duration after) {
 void RunVisits::stop() {
     later_.cancel();
     later_runs_.clear();
+    going_on_.clear();
 }
 
 }  // namespace lockstep::engine

@@ -6,12 +6,14 @@
 //    left, under the same ids, which scheduler and stream know again (H-26).
 // 3. A visit does a bounded amount of work, by counts: steps begun, ends taken into account, bytes of results and of other runs read at
 //    a time. When more is left, or its lock would not last, it commits what it has and gives way; another one goes on from there.
+//    Submissions of a run that has many are sent as the schedulers have room for them, and the runs of an organisation by turns.
 // 4. A visit that could not be made says so, and is made again by the caller that came with something (H-27, C-25).
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,7 +85,11 @@ private:
     [[nodiscard]] Task<Outcome<ChildRunStates>> look_at_children(const WorkflowDefinition& workflow, RunDocument& run);
     void fill_outbox(RunChange& change) const;
     /// Sends it, jobs first, and strikes off what was sent; what could not be sent is left to a later visit.
-    [[nodiscard]] Task<void> send(std::string run, std::vector<Outgoing> outbox);
+    [[nodiscard]] Task<void> send(std::string run, std::string org, std::vector<Outgoing> outbox);
+    /// How many more submissions leave the schedulers with no more before them than they may have; as many as that where nobody knows.
+    [[nodiscard]] Task<std::size_t> room_for_submissions();
+    /// Visits the run that has more to send, once there is room, or after a second.
+    [[nodiscard]] Task<void> go_on(std::string run, std::string org);
     /// Side by side. `sent` takes the ids of what was sent; both outlive the call.
     [[nodiscard]] Task<void> send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent);
     /// Both outlive the call.
@@ -102,6 +108,8 @@ private:
         Duration after{};
     };
     std::map<std::string, Again> later_runs_;  // visited in the background, and whether once more after that
+    LocalTurns orgs_;                          // whose runs go on sending
+    std::set<std::string> going_on_;           // runs that wait for that
     Scope later_;                              // last: its tasks use everything above
 };
 

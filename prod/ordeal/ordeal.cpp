@@ -83,6 +83,8 @@ public:
         tell(fmt::format("healed after {} disturbances; waiting for quiet", ledger_.disturbances.size()));
         settle();
         if (interrupted()) return std::move(ledger_);
+        // Before the streams, which have more by then: runs of attackers go on sending.
+        ledger_.in_flight = store_.marks_in_flight(ledger_.rules.in_flight_life, kMarksMost);
         read_streams();
         read_store();
         ledger_.executions = cluster_.executions();
@@ -225,6 +227,7 @@ private:
         return store_.keys(fmt::format("cordum:scheduler:job:{}*", job_prefix(options_.seed)), kNamesMost);
     }
 
+    /// Its marks are told apart: it may be in hand.
     void note_of_attackers(std::uint64_t sequence) {
         if (attack_) of_attackers_.insert(std::to_string(sequence));
     }
@@ -264,19 +267,13 @@ private:
         for (const auto& [job, submission] : ledger_.submissions)
             ledger_.ends.emplace(job, store_.end_of(job, submission.content_size));
         ledger_.locks = locks();
-        ledger_.in_flight = marks_in_flight();
+        for (LeftMark& mark : ledger_.in_flight)
+            mark.hostile = of_attackers_.contains(mark.key.substr(mark.key.rfind(':') + 1));
         for (const std::string& job : ledger_.may_not_run) {
             const std::string state = store_.state_of(job);
             if (!state.empty() && state != "FAILED") ledger_.let_through.emplace(job, state);
         }
         ledger_.garbage_letters = store_.count("dlq:entry:poison:*");
-    }
-
-    /// Those of messages of attackers are told apart: they may be in hand.
-    std::vector<LeftMark> marks_in_flight() {
-        std::vector<LeftMark> marks = store_.marks_in_flight(ledger_.rules.in_flight_life, kMarksMost);
-        for (LeftMark& mark : marks) mark.hostile = of_attackers_.contains(mark.key.substr(mark.key.rfind(':') + 1));
-        return marks;
     }
 
     const Options& options_;
