@@ -108,8 +108,14 @@ Task<OutputPolicyClient::Answer> OutputPolicyClient::ask(cap_output::OutputCheck
     const MonoTime began = clock_.monotonic();
     // Reading the store does not use up the time for it: a store that is slow would count as a kernel that fails.
     const auto answer = co_await kernel_.check_output(std::move(question), began + limit);
+    const bool is_its_own = recent_.note({.job = job,
+                                          .began = began,
+                                          .ended = clock_.monotonic(),
+                                          .limit = limit,
+                                          .failure = answer ? nullptr : &answer.error()});
     if (!answer) {
-        co_await circuit_.failed(std::move(*leave));
+        // A probe has to say how it went: others wait for that.
+        if (!is_its_own || leave->is_probe()) co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "output policy unavailable",
                    {{"job_id", job}, {"status", answer.error().code}, {"error", answer.error().message}});
         const bool late = answer.error().out_of_time();

@@ -1,8 +1,8 @@
 // Asks the output policy service about a result (wire.md 7.2). It has a circuit of its own: trouble with input policy says
 // nothing about it, nor the other way round (FAIL-10).
 //
-// What cannot be read from the store is no failure of the service and does not count against its circuit: else a few bad
-// pointers of one worker would leave every output unchecked.
+// What cannot be read from the store is no failure of the service and does not count against its circuit, nor does an output that is
+// slow to judge: else a few outputs of one worker would leave every other unchecked.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "engine/output/output_verdict.h"
 #include "engine/policy/circuit_breaker.h"
 #include "engine/policy/large_content.h"
+#include "engine/policy/recent_calls.h"
 #include "engine/ports/kernel.h"
 #include "engine/ports/metrics.h"
 #include "engine/runtime/identifiers.h"
@@ -83,6 +84,7 @@ private:
     LargeContent& room_;
     const Tunables& tunables_;
     CircuitBreaker circuit_;
+    RecentCalls recent_;
 };
 
 }  // namespace lockstep::engine

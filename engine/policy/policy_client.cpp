@@ -83,12 +83,14 @@ Task<SafetyDecision> PolicyClient::check(const cap::JobRequest& request, std::op
     }
     const MonoTime began = clock_.monotonic();
     auto answer = co_await kernel_.check(std::move(question), began + tunables_.safety_timeout);
-    // A kernel that says so at once is not well. A probe has to say how it went: others wait for that.
-    const bool took_its_time = clock_.monotonic() - began >= tunables_.safety_timeout * 9 / 10;
-    const bool own_timeout = took_its_time && !answer && answer.error().out_of_time() && !leave->is_probe() &&
-                             recent_.others_were_answered(request.job_id(), began);
-    recent_.note(request.job_id(), clock_.monotonic(), answer.has_value());
+    const bool is_its_own = recent_.note({.job = request.job_id(),
+                                          .began = began,
+                                          .ended = clock_.monotonic(),
+                                          .limit = tunables_.safety_timeout,
+                                          .failure = answer ? nullptr : &answer.error()});
     if (!answer) {
+        // A probe has to say how it went: others wait for that.
+        const bool own_timeout = is_its_own && !leave->is_probe();
         if (!own_timeout) co_await circuit_.failed(std::move(*leave));
         log_.event(LogLevel::warn, "safety kernel unavailable",
                    {{"job_id", request.job_id()}, {"status", answer.error().code}, {"error", answer.error().message}});

@@ -42,6 +42,14 @@ std::vector<std::string> texts_of(const RedisValue& value) {
     return texts;
 }
 
+/// Of a hash of packets by id.
+std::vector<Outgoing> outgoing_of(const RedisValue& value) {
+    const std::vector<std::string> texts = texts_of(value);
+    std::vector<Outgoing> all;
+    for (std::size_t i = 0; i + 1 < texts.size(); i += 2) all.push_back({texts[i], texts[i + 1]});
+    return all;
+}
+
 RunJobRecord record_of(const RedisValue& facts) {
     RunJobRecord record;
     record.end.job = facts.at(0).text();
@@ -120,8 +128,7 @@ Task<Outcome<TakenRun>> RunStore::take(std::string run, Token token, std::vector
     taken.document = facts.at(2).text();
     taken.sha1 = facts.at(3).text();
     taken.definition = facts.at(4).text();
-    const auto outbox = texts_of(facts.at(5));
-    for (std::size_t i = 0; i + 1 < outbox.size(); i += 2) taken.outbox.push_back({outbox[i], outbox[i + 1]});
+    taken.outbox = outgoing_of(facts.at(5));
     taken.asks = texts_of(facts.at(6));
     if (const auto* records = facts.at(7).array())
         for (const RedisValue& record : *records) taken.jobs.push_back(record_of(record));
@@ -204,6 +211,12 @@ Task<Outcome<std::vector<std::string>>> RunStore::documents(std::vector<std::str
     const auto reply = co_await redis_.command(std::move(command), deadline());
     if (!reply.applied()) co_return reply.failure_as<std::vector<std::string>>();
     co_return texts_of(reply.value());
+}
+
+Task<Outcome<std::vector<Outgoing>>> RunStore::outbox(std::string run) {
+    const auto reply = co_await redis_.command({"HGETALL", keys::run_outbox(run)}, deadline());
+    if (!reply.applied()) co_return reply.failure_as<std::vector<Outgoing>>();
+    co_return outgoing_of(reply.value());
 }
 
 Task<Outcome<Done>> RunStore::sent(std::string run, std::vector<std::string> ids) {

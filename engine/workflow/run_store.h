@@ -121,6 +121,8 @@ public:
     [[nodiscard]] Task<Outcome<std::optional<std::string>>> definition(std::string workflow);
     /// Documents of other runs; empty for one that is not there.
     [[nodiscard]] Task<Outcome<std::vector<std::string>>> documents(std::vector<std::string> runs);
+    /// What is still to be sent for the run, in no order.
+    [[nodiscard]] Task<Outcome<std::vector<Outgoing>>> outbox(std::string run);
     /// What was sent need not be sent again.
     [[nodiscard]] Task<Outcome<Done>> sent(std::string run, std::vector<std::string> ids);
     /// The record of one job, as it is now.

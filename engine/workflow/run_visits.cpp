@@ -408,16 +408,18 @@ Task<std::size_t> RunVisits::room_for_submissions() {
 }
 
 Task<void> RunVisits::go_on(std::string run, std::string org) {
-    const LocalTurns::Turn turn = co_await orgs_.take(std::move(org), {});
+    const LocalTurns::Turn turn = co_await orgs_.take(org, {});
     for (int look = 0; look < kLooksForRoom; ++look) {
         const std::size_t room = co_await room_for_submissions();
         if (room > kSentUnasked) break;
         co_await context_.ports.clock.sleep(kBetweenLooks);
     }
     going_on_.erase(run);
-    const Visited visited = co_await visit(run, {});
-    if (visited != Visited::done && visited != Visited::absent)
-        visit_later(std::move(run), context_.tunables.retry_delay_busy);
+    auto left = co_await store_.outbox(run);
+    if (!left.applied())
+        visit_later(std::move(run), context_.tunables.retry_delay_store);
+    else if (!left.value().empty())
+        co_await send(std::move(run), std::move(org), std::move(left.value()));
 }
 
 Task<void> RunVisits::send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent) {

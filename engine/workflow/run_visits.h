@@ -88,7 +88,7 @@ private:
     [[nodiscard]] Task<void> send(std::string run, std::string org, std::vector<Outgoing> outbox);
     /// How many more submissions leave the schedulers with no more before them than they may have; as many as that where nobody knows.
     [[nodiscard]] Task<std::size_t> room_for_submissions();
-    /// Visits the run that has more to send, once there is room, or after a second.
+    /// Sends more of what is left of the run, once there is room, or after a second. That takes no visit: its document may be large.
     [[nodiscard]] Task<void> go_on(std::string run, std::string org);
     /// Side by side. `sent` takes the ids of what was sent; both outlive the call.
     [[nodiscard]] Task<void> send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent);
