@@ -27,11 +27,11 @@ namespace {
 constexpr int kTries = 3;
 /// Whatever is still to be sent after so many is left to the next visit: one run must not hold up the others.
 constexpr std::size_t kSentAtOnce = 200;
-/// Submissions are sent as long as the schedulers have no more than so many before them: all jobs are behind these in one stream.
-constexpr std::uint64_t kAhead = 50;
-/// Nobody is asked about so few, and a run goes on with them in any case.
-constexpr std::size_t kSentUnasked = 25;
-constexpr int kLooksForRoom = 10;
+/// Submissions that may wait for the schedulers, or be in their hands, when a run adds to them: all jobs come by one stream.
+constexpr std::uint64_t kBacklogMax = 50;
+/// A visit sends so many without a look at the backlog, and a run that has waited for room sends as many in any case.
+constexpr std::size_t kSentUnasked = 15;
+constexpr Duration kPatience = std::chrono::seconds{1};
 constexpr Duration kBetweenLooks = std::chrono::milliseconds{100};
 /// Documents of runs that steps have begun, read and parsed at a time.
 constexpr std::size_t kChildrenAtOnce = 16;
@@ -236,7 +236,8 @@ Task<Visited> RunVisits::under_lock(Lease& lease, TakenRun taken, std::string ru
         if (due_ != nullptr) due_->on_due(run, due);
         for (std::string& other : others) visit_later(std::move(other));
         if (unfinished) visit_later(run);
-        if (!outbox.empty()) co_await send(std::move(run), std::move(org), std::move(outbox));
+        const std::size_t most = going_on_.contains(run) ? 0 : kSentUnasked;
+        if (!outbox.empty()) co_await send(std::move(run), std::move(org), std::move(outbox), most);
         co_return Visited::done;
     }
 }
@@ -361,18 +362,13 @@ void RunVisits::fill_outbox(RunChange& change) const {
             {Outgoing::make_id(Outgoing::Kind::alert, fmt::format("{}.{}", change.read_sha1, number++)), alert});
 }
 
-Task<void> RunVisits::send(std::string run, std::string org, std::vector<Outgoing> outbox) {
+Task<void> RunVisits::send(std::string run, std::string org, std::vector<Outgoing> outbox, std::size_t most) {
     const auto is_job = [](const Outgoing& one) { return one.kind() == Outgoing::Kind::submission; };
     const auto others = std::ranges::partition(outbox, is_job);
     const auto jobs = static_cast<std::size_t>(others.begin() - outbox.begin());
     const std::span<const Outgoing> all(outbox);
     std::vector<std::string> sent;
-    std::size_t first = jobs;
-    if (jobs > kSentUnasked) {
-        const std::size_t room = co_await room_for_submissions();
-        const bool waits_for_room = going_on_.contains(run);  // and another visit finds that it has
-        first = std::min(jobs, waits_for_room ? room : std::max(room, kSentUnasked));
-    }
+    const std::size_t first = std::min(jobs, most);
     co_await send_all(all.first(first), sent);
     // A cancellation goes behind the job that it is about.
     std::set<std::string, std::less<>> left;
@@ -399,27 +395,30 @@ Task<void> RunVisits::send(std::string run, std::string org, std::vector<Outgoin
 }
 
 Task<std::size_t> RunVisits::room_for_submissions() {
-    const auto schedulers = co_await context_.ports.bus.consumer_state(
-        std::string(wire::kStreamSys), wire::durable_name(wire::kQueueScheduler, wire::kSubjectSubmit),
-        context_.ports.clock.in(context_.tunables.publish_timeout));
-    if (!schedulers.applied() || !schedulers.value()) co_return kAhead;
-    const std::uint64_t before = schedulers.value()->waiting + schedulers.value()->in_hand;
-    co_return kAhead - std::min(before, kAhead);
+    Clock& clock = context_.ports.clock;
+    const MonoTime patience = clock.in(kPatience);
+    while (true) {
+        const auto schedulers = co_await context_.ports.bus.consumer_state(
+            std::string(wire::kStreamSys), wire::durable_name(wire::kQueueScheduler, wire::kSubjectSubmit), patience);
+        if (!schedulers.applied() || !schedulers.value()) co_return kBacklogMax;
+        const std::uint64_t backlog = schedulers.value()->waiting + schedulers.value()->in_hand;
+        const std::size_t room = kBacklogMax - std::min(backlog, kBacklogMax);
+        if (room >= kSentUnasked) co_return room;
+        if (clock.monotonic() + kBetweenLooks >= patience) co_return kSentUnasked;
+        co_await clock.sleep(kBetweenLooks);
+    }
 }
 
 Task<void> RunVisits::go_on(std::string run, std::string org) {
     const LocalTurns::Turn turn = co_await orgs_.take(org, {});
-    for (int look = 0; look < kLooksForRoom; ++look) {
-        const std::size_t room = co_await room_for_submissions();
-        if (room > kSentUnasked) break;
-        co_await context_.ports.clock.sleep(kBetweenLooks);
-    }
+    const std::size_t room = co_await room_for_submissions();
     going_on_.erase(run);
+    if (context_.stopping) co_return;
     auto left = co_await store_.outbox(run);
     if (!left.applied())
         visit_later(std::move(run), context_.tunables.retry_delay_store);
     else if (!left.value().empty())
-        co_await send(std::move(run), std::move(org), std::move(left.value()));
+        co_await send(std::move(run), std::move(org), std::move(left.value()), room);
 }
 
 Task<void> RunVisits::send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent) {

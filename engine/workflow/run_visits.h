@@ -85,10 +85,12 @@ private:
     [[nodiscard]] Task<Outcome<ChildRunStates>> look_at_children(const WorkflowDefinition& workflow, RunDocument& run);
     void fill_outbox(RunChange& change) const;
     /// Sends it, jobs first, and strikes off what was sent; what could not be sent is left to a later visit.
-    [[nodiscard]] Task<void> send(std::string run, std::string org, std::vector<Outgoing> outbox);
-    /// How many more submissions leave the schedulers with no more before them than they may have; as many as that where nobody knows.
+    /// `most`: of the submissions.
+    [[nodiscard]] Task<void> send(std::string run, std::string org, std::vector<Outgoing> outbox, std::size_t most);
+    /// How many submissions may be added to the backlog of the schedulers. Waits for a second at most until it is worth while; as many as
+    /// the backlog may have where NATS does not tell.
     [[nodiscard]] Task<std::size_t> room_for_submissions();
-    /// Sends more of what is left of the run, once there is room, or after a second. That takes no visit: its document may be large.
+    /// Sends more of what is left of the run, once there is room. That takes no visit: its document may be large.
     [[nodiscard]] Task<void> go_on(std::string run, std::string org);
     /// Side by side. `sent` takes the ids of what was sent; both outlive the call.
     [[nodiscard]] Task<void> send_all(std::span<const Outgoing> outbox, std::vector<std::string>& sent);

@@ -157,9 +157,9 @@ private:
     EventNumber trip_ = 0;
     Time failures_since_{};
     bool is_lost_ = false;  // something of this trip was evicted or lost with its server's data
-    std::map<fakes::JobNumber, fakes::NodeId>
-        probes_;               // of this trip, without an answer: a job that is asked about anew keeps its place
-    std::vector<Probe> told_;  // what has begun since the open time of this trip was over
+    // Of this trip, without an answer: a job that is asked about anew keeps its place.
+    std::map<fakes::JobNumber, fakes::NodeId> probes_;
+    std::vector<Probe> told_;                      // what has begun since the open time of this trip was over
     std::set<fakes::NodeId> detached_;             // could not reach the shared circuit since the trip
     std::vector<fakes::NodeId> succeeded_;         // whose probe it was, for each of this trip that was answered
     std::map<Call, Begun> calls_;                  // under way
