@@ -7,8 +7,9 @@ set(LOCKSTEP_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 #
 # The library of a top folder, or of the named sub-folder; COLD, BATCH and HEADERS as lockstep_compile takes them. Sources are added by the sub-folders: target_sources(<name> PRIVATE a.cpp a.h).
 function(lockstep_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD" "BATCH;FOLDER" "LINK;PRIVATE_LINK;HEADERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "COLD;HOT" "BATCH;FOLDER" "LINK;PRIVATE_LINK;HEADERS")
   add_library(${name} STATIC)
+  set_target_properties(${name} PROPERTIES LOCKSTEP_HOT ${arg_HOT})
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}> $<BUILD_INTERFACE:${LOCKSTEP_GENERATED_DIR}>)
   target_link_libraries(${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE_LINK} $<BUILD_INTERFACE:lockstep_warnings>)
   lockstep_compile(${name} COLD ${arg_COLD} BATCH ${arg_BATCH} HEADERS ${arg_HEADERS})

@@ -511,6 +511,7 @@ struct ResultRead : ObservedInside {
 struct SubmissionSettled : ObservedInside {
     bool was_only_one = false;     // message about the job that was delivered and not settled
     std::int64_t given_up_at = 0;  // the delivery at which it is terminated; 0: it is acknowledged
+    EventNumber processed = 0;     // when it was marked so in Redis; 0: it is not
 };
 
 /// What became of the output of a job was told on sys.audit.output_policy. `job` is null: it names none.

@@ -157,6 +157,7 @@ struct Job {
     fakes::JobNumber number = 0;
     std::string_view name;
     Tenant* tenant = nullptr;
+    EventNumber tenant_recorded = 0;  // when its record got its tenant; 0: it names none
     std::string_view topic;  // as its hash has it
     std::string_view
         renamed;  // the tenant that another than a scheduler wrote there since the lock was taken last; empty: none

@@ -534,11 +534,12 @@ private:
     HeartbeatsHeard heartbeats_;
     PolicyCalls policy_calls_;
     SharedCircuit circuit_;
-    std::vector<Announced> announced_;           // by worker
-    std::map<std::uint64_t, Job*> submissions_;  // delivered and not settled, by sequence
-    std::set<WorkerResults::Sequence> unsettled_results_;
+    std::vector<Announced> announced_;                           // by worker
+    std::map<std::uint64_t, Job*> submissions_;                  // delivered and not settled, by sequence
+    std::map<WorkerResults::Sequence, Job*> unsettled_results_;  // null for one that names none
     std::uint64_t results_stored_ = 0;
     std::map<WorkerResults::Sequence, EventNumber> processed_results_;  // that schedulers have marked so in Redis
+    std::map<std::uint64_t, EventNumber> processed_submissions_;        // the same, when first
     std::map<std::string, int, std::less<>> inputs_missed_;             // by key: reads that found nothing
     bool was_taken_back_ = false;
     bool leader_noted_ = false;  // of the durable of submissions, in Redis

@@ -165,6 +165,8 @@ void Model::on_submission_settled(const Event& event) {
     submissions_.erase(delivered);
     SubmissionSettled& fact = note(SubmissionSettled{}, event.node, &about, clock_.present());
     fact.was_only_one = about.submission.unsettled-- == 1;
+    const auto processed = processed_submissions_.find(event.sequence);
+    fact.processed = processed == processed_submissions_.end() ? 0 : processed->second;
     if (event.kind == EventKind::term) fact.given_up_at = deliveries_.life_of(event).deliveries;
 }
 
@@ -191,6 +193,7 @@ void Model::forget_in_nats(const Event& fault) {
         runs_.cut_off(upcoming());
         unsettled_results_.clear();
         submissions_.clear();
+        processed_submissions_.clear();
         late_deliveries_.all_lost();
     }
     for (Job& job : jobs_) {

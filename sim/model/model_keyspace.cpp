@@ -175,6 +175,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         if (known == job.commits.end()) job.commits.push_back({.replica = client});
     } else if (field == "tenant") {
         recount(job, [&] { job.tenant = &tenant(after.empty() ? "default" : after); });
+        job.tenant_recorded = after.empty() ? 0 : upcoming();
         name_tenant(client, job, TenantNamed::Where::record, after);
     } else if (field == "topic") {
         job.topic = label_names_.name_of(label_names_.number_of(after));
@@ -265,6 +266,8 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
         if (is_schedulers_results(mark->durable)) processed_results_.insert_or_assign(mark->sequence, clock_.present());
+        if (mark->durable == kSchedulersSubmissions)
+            processed_submissions_.try_emplace(mark->sequence, clock_.present());
         // A fault writes as no client: the mark then names no content any more.
         if (result_readers_.any()) client.valid() ? result_readers_.marked(*mark) : result_readers_.unmarked(*mark);
     }
@@ -404,8 +407,10 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
         change_circuit(client, SharedCircuitChanged::Part::failures, {0, circuit_.has_trip}, why);
     if (key == kSharedTrip) change_circuit(client, SharedCircuitChanged::Part::trip, {circuit_.failures, false}, why);
     if (key.starts_with(kConfigPrefix)) config_documents_.removed(key, {upcoming(), clock_.told_at()});
-    if (result_readers_.any())
-        if (const auto mark = processed_mark(key)) result_readers_.unmarked(*mark);
+    if (const auto mark = processed_mark(key)) {
+        if (result_readers_.any()) result_readers_.unmarked(*mark);
+        if (mark->durable == kSchedulersSubmissions) processed_submissions_.erase(mark->sequence);
+    }
     if (key == kWorkerSnapshot) snapshot_.lose(clock_.present());
     if (const auto output = output_sizes_.find(key); output != output_sizes_.end()) output_sizes_.erase(output);
     const bool evicted = why == fakes::redis::Removal::evicted;
@@ -456,6 +461,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     lost.listings.mirror_lost |= !hash && by_itself;
     if (hash) {
         // Without a record, what belongs to the job is no other's.
+        lost.tenant_recorded = 0;
         lost.request.first_stored = 0;
         lost.scans.scan.end();
         lost.capacity_queue = {};
@@ -495,6 +501,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
     run_turns_.data_lost();
     runs_.restored(now, upcoming());
     result_readers_.restored(now);
+    processed_submissions_.clear();
     output_sizes_.clear();
     config_documents_.restored(now, {clock_.present(), clock_.told_at()});
     weather_.trouble(clock_.told_at());
@@ -503,6 +510,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         recount(job, [&] {
             job.in_hash = job.in_mirror = State::absent;
             job.dispatch.worker = job.kept_free = 0;
+            job.tenant_recorded = 0;
             job.causes.request_stored = false;
             if (now.find(std::string(kJobHashPrefix) + std::string(job.name)) == nullptr) job.request.first_stored = 0;
         });
@@ -525,6 +533,7 @@ void Model::restored(const fakes::redis::Keyspace& now) {
         recount(kept, [&] { kept.in_hash = state_of(state.value_or("")); });
         kept.dispatch.worker = worker_names_.number_of(hash_field(now, key, "ls_worker").value_or(""));
         if (const auto worker = hash_field(now, key, "ls_handed")) kept.kept_free = number_of_server(*worker);
+        kept.tenant_recorded = hash_field(now, key, "tenant").value_or("").empty() ? 0 : clock_.present();
     }
     for (Job& job : jobs_) {
         job.dispatch.out = is_out(job.state());

@@ -216,12 +216,16 @@ EventNumber Model::acquired_by_asker(Job& job, fakes::NodeId replica) {
 void Model::on_result(const Event& event, Time now) {
     if (event.subject != wire::kSubjectResult) return;
     const bool settles = event.kind == EventKind::ack || event.kind == EventKind::term;
-    if (settles && event.when == When::before && is_schedulers_results(event.name))
-        unsettled_results_.erase(event.sequence);
+    if (settles && event.when == When::before && is_schedulers_results(event.name)) {
+        const auto stored = unsettled_results_.extract(event.sequence);
+        // What was delivered may have been garbled, and names no job then, or another one.
+        if (!stored.empty() && stored.mapped() != nullptr && event.job != stored.mapped()->name)
+            stored.mapped()->results.settled(event.sequence);
+    }
     if (event.kind == EventKind::stored) {
         ++results_stored_;
         processed_results_.erase(event.sequence);  // a server that lost its power gives numbers out again
-        unsettled_results_.insert(event.sequence);
+        unsettled_results_.insert_or_assign(event.sequence, event.job.empty() ? nullptr : &job_of(event));
     }
     follow_result_reader(event);
     if (event.job.empty()) return;

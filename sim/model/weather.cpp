@@ -144,13 +144,14 @@ bool Weather::clear_at(NodeId node, Time since) const {
     return !node.valid() || number >= nodes_.size() || nodes_[number].clear(since);
 }
 
+bool Weather::bus_clear_at(Time since) const { return clear_at(Topology::kNats, since) && links_.clear(since); }
+
 bool Weather::clear_for(NodeId replica, Time since) const {
     return clear_but_slow_for(replica, since) && slow_links_.clear(since);
 }
 
 bool Weather::clear_but_slow_for(NodeId replica, Time since) const {
-    return clear_at(replica, since) && clear_at(Topology::kRedis, since) && clear_at(Topology::kNats, since) &&
-           links_.clear(since);
+    return clear_at(replica, since) && clear_at(Topology::kRedis, since) && bus_clear_at(since);
 }
 
 bool Weather::stopping(NodeId node) const {

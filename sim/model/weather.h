@@ -43,6 +43,8 @@ public:
 
     /// Whether nothing has disturbed this node since then, that instant included, nor does now.
     [[nodiscard]] bool clear_at(fakes::NodeId node, Time since) const;
+    /// The same of NATS and the links.
+    [[nodiscard]] bool bus_clear_at(Time since) const;
     /// The same of a replica and of what it needs to move a job along: Redis, NATS and the links.
     [[nodiscard]] bool clear_for(fakes::NodeId replica, Time since) const;
     /// The same, but that links may be slow: calls that they carry are answered in time, or have disturbed the caller.

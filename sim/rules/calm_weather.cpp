@@ -18,7 +18,7 @@
 //    silent.
 // 6. Policy is asked about a job once for each occasion (Job::occasions); a job that waits beyond `pending_age` is tried once more for each
 //    such span; and once more for each time that something went wrong since it was submitted with a server, the links or a replica that
-//    handled it (Weather::mishaps), and for each `retry_delay_publish` while NATS is away. Not about a compensation:
+//    handled it (Weather::mishaps), and for each `retry_delay_publish` while NATS or a link is away. Not about a compensation:
 //    a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
 // 7. No message is requeued for no time at all but by a replica that is asked to end: every other reason has its delay.
 // 8. No connection to Redis or NATS breaks.
@@ -132,7 +132,7 @@ struct Questions {
     Time submitted = kBeforeAll;          // its first message came
     std::vector<fakes::NodeId> replicas;  // that have handled it
     std::int64_t asked = 0;
-    std::int64_t without_bus = 0;  // after a delay for which NATS was disturbed
+    std::int64_t without_bus = 0;  // after a delay for which NATS or a link was disturbed
     EventNumber last = 0;
     Time last_at = kBeforeAll;
     bool is_compensation = false;
@@ -144,7 +144,7 @@ void policy_is_not_asked_again(const PolicyAsked& asked, const Model& model, Ver
     verdict.exercised();
     ++known.asked;
     const bool has_waited = known.last != 0 && asked.at - known.last_at >= tunables.retry_delay_publish / 2;
-    if (has_waited && !model.weather().clear_at(Topology::kNats, known.last_at)) ++known.without_bus;
+    if (has_waited && !model.weather().bus_clear_at(known.last_at)) ++known.without_bus;
     const std::int64_t replays =
         tunables.pending_age > Duration{} ? (asked.at - known.submitted) / tunables.pending_age : 0;
     const std::int64_t mishaps = model.weather().mishaps(known.replicas, known.submitted);

@@ -164,6 +164,8 @@ constexpr Story kCalmMessages[] = {
     {"WhileNatsIsAwayEachDelayOfAPublishCostsOne",
      "deliver ask fault=nats.pause@nobody +2s ask +2s ask +2s ask +10ms ask ok +10ms ask",
      "policy is asked about it 6 times, and there were 5 occasions to"},
+    {"AndWhileALinkIsAway", "deliver ask fault=partition@nobody +2s ask +2s ask +2s ask +10ms ask ok +10ms ask",
+     "policy is asked about it 6 times, and there were 5 occasions to"},
     {"WhatRedisHasForgottenIsNotJudgedAndTheRestIs", "deliver state=RUNNING ask kept=RUNNING ask evict=job:meta:J ask",
      "policy is asked about it 2 times"},
 };

@@ -13,7 +13,7 @@
 //    output of which policy has seen a part. Policy is not asked about a job at work: who withholds its output has read the mode since
 //    it acquired the job's lock.
 // 4. A success about whose output policy has been asked, and which policy has not withheld or redacted, is still to be scanned;
-//    also where the question got no answer.
+//    also where the question got no answer. What lies elsewhere than in Redis is not.
 // 5. Messages: with `bus_guard_on_error` as `nak` no scheduler acknowledges a message of which no mark says in Redis that it has been
 //    processed (wire.md 4).
 #include <cstdint>
@@ -27,6 +27,7 @@
 
 #include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "engine/wire/text.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
@@ -118,8 +119,9 @@ void success_is_scanned(const JobWritten& written, Verdict& verdict) {
     if (heard == nullptr || heard->is_down || heard->asked.at < written.job->lock.taken_by(written.node).at) return;
     verdict.exercised();
     verdict.cite("engine/delivery-semantics.md#to-a-submitter, 5");
+    const bool lies_elsewhere = engine::wire::leads_elsewhere(change.field("result_ptr"));  // than in Redis (D-30)
     verdict.require(
-        change.has("ls_scan_pending") || heard->redacts, heard->answered,
+        change.has("ls_scan_pending") || heard->redacts || lies_elsewhere, heard->answered,
         "it has succeeded, policy has neither withheld its output nor redacted it, and it is not to be scanned");
 }
 

@@ -265,6 +265,7 @@ struct OutputScansTest : FailModesTest {
         define({
             {"succeed", [this](auto&) { succeed(); }},
             {"unmarked", [this](auto&) { succeed(false); }},
+            {"unmarked_at", [this](auto& pointer) { succeed(false, pointer); }},
             {"orphan", [this](auto&) { succeed_without_request(); }},
             {"claim", [this](auto&) { claim(by); }},
             {"request", [this](auto&) { store_request(); }},
@@ -279,17 +280,18 @@ struct OutputScansTest : FailModesTest {
     void claim(fakes::NodeId replica) {
         by_command(replica, {"EVALSHA"}, [this] { list(); });
     }
-    void succeed(bool marked = true) {
+    void succeed(bool marked = true, std::string_view pointer = {}) {
         if (keys.find("job:req:a") == nullptr) store_request();
-        succeed_without_request(marked);
+        succeed_without_request(marked, pointer);
     }
-    void succeed_without_request(bool marked = true) {
+    void succeed_without_request(bool marked = true, std::string_view pointer = {}) {
         set_field("a", "state", "RUNNING", Topology::kOperator);
         acquire("a");
         ask("a", "ALLOW");
         by_command(kReplica, {"EVALSHA"}, [&] {
             if (marked) list();  // the list first: a script writes a job's fields in one go, in the end
             set_field("a", "state", "SUCCEEDED");
+            if (!pointer.empty()) set_field("a", "result_ptr", std::string(pointer));
             if (marked) set_field("a", "ls_scan_pending", "{}");
         });
     }
@@ -297,6 +299,8 @@ struct OutputScansTest : FailModesTest {
 
 constexpr Story kScans[] = {
     {"WhatSucceedsIsToBeScanned", "succeed ok unmarked", "and it is not to be scanned"},
+    {"WhereverItLiesInRedis", "unmarked_at=redis://res:a", "and it is not to be scanned"},
+    {"AndNotWhereItLiesElsewhere", "unmarked_at=s3://a"},
     {"NoReplicaGivesUpBeforeTheThirdTry", "succeed ask=a ask=a ask=a withhold=a ok succeed ask=a ask=a withhold=a",
      "and it is to be tried 3 times"},
     {"NorDoesTimeMakeATry", "succeed ask=a +10s ask=a withhold=a", "2 questions without an answer"},

@@ -13,6 +13,7 @@ struct StoredResultWinsTest : RuleTest {
             {"run", [this](auto&) { run(); }},
             {"store", [this](auto&) { store_result("J", {}); }},
             {"ack", [this](auto&) { acknowledge_result("J", {}); }},
+            {"ack_unread", [this](auto&) { acknowledge_result("", {}); }},
             {"timeout", [this](auto& said) { time_out(said == "said"); }},
             {"late", [this](auto& time) { late_by(duration_of(first(time)), second(time) == "said"); }},
             {"result", [this](auto& time) { late_with_result(duration_of(first(time)), second(time) == "said"); }},
@@ -82,6 +83,7 @@ struct StoredResultWinsTest : RuleTest {
 constexpr Story kStoredResults[] = {
     {"ATimeoutIsWrongWhileAnEarlierResultIsNotSettled", "result=1min", "result number 7 of it stood in the stream"},
     {"ThenItIsRight", "result=1min times=1 ack late=1min times=1"},
+    {"AsItIsWhenItsDeliveryWasGarbled", "result=1min times=1 ack_unread late=1min times=1"},
     {"APowerCutMayHaveTakenIt", "run store fault=nats.power_cut +910s timeout"},
     {"ALossOfRedisTakesNothingOutOfTheStream", "run store failover +910s timeout", "result number 7"},
     // An ack wait and two ticks.

@@ -10,8 +10,12 @@
 //    counts are documents that there were since the lock of the job was taken; where one cannot be read, any that could be read before. A
 //    rollback asks about what it is going to submit without the lock of the job and without settings: it is asked about again, as any job.
 //
+// 5. A job is not sent with an input that is the data of another job whose record names another tenant (D-30), as that stood when its
+//    sender took the job's lock.
+//
 // A job of which Redis has evicted some records is not judged: its tenant is not known.
 #include "engine/wire/messages.h"
+#include "engine/wire/pointer.h"
 #include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
 #include "sim/scenario/topology.h"
@@ -80,9 +84,28 @@ void is_undone_by_its_tenant(const CompensationSent& sent, const Model& model, V
                     sent.conflict.empty() ? sent.tenant : sent.conflict);
 }
 
+void reads_its_own(const Sent& sent, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
+    if (sent.request == nullptr || !is_scheduler(sent.node) || !has_tenant(sent.job)) return;
+    const std::string_view key = engine::wire::key_of_pointer(sent.request->context_ptr());
+    const Job* owner = model.find(engine::wire::owner_of_data(key));
+    if (owner == nullptr || owner == sent.job || owner->is_torn) return;
+    const EventNumber taken = sent.job->lock.taken_by(sent.node).event;
+    if (owner->tenant_recorded == 0 || owner->tenant_recorded > taken) return;
+    // Where anybody may read by name.
+    if (std::string_view(tunables.pointer_prefixes).find(key.substr(0, 4)) != std::string_view::npos) return;
+    verdict.exercised(model.tenants_of_requests() > 1);
+    verdict.cite("engine/delivery-semantics.md#whose-word-counts");
+    verdict.require(owner->tenant->name == sent.job->request.tenant, owner->tenant_recorded,
+                    "it is a job of {}, and is sent with {}, which belongs to a job of {}", sent.job->request.tenant,
+                    key, owner->tenant->name);
+}
+
 }  // namespace
 
-void tenant_walls(Rules& rules, const engine::Tunables& /*tunables*/) {
+void tenant_walls(Rules& rules, const engine::Tunables& tunables) {
+    rules.add([&tunables](const Sent& sent, const Model& model, Verdict& verdict) {
+        reads_its_own(sent, model, verdict, tunables);
+    });
     rules.add(keeps_its_tenant);
     rules.add(counts_for_its_tenant);
     rules.add(is_asked_about_for_its_tenant);

@@ -17,7 +17,14 @@ struct TenantWalls : RuleTest {
             {"ask", [this](auto& of) { ask(first(of), second(of)); }},
             {"undo", [this](auto& of) { undo(first(of), first(second(of)).c_str(), second(second(of)).c_str()); }},
             {"lock", [this](auto&) { take_lock("a"); }},
+            {"send", [this](auto& pointer) { send(pointer); }},
         });
+    }
+    void send(const std::string& pointer) {
+        cap::BusPacket packet;
+        packet.mutable_job_request()->set_job_id("a");
+        packet.mutable_job_request()->set_context_ptr(pointer);
+        observe(EventKind::publish, "a", {.subject = "worker.w.jobs", .packet = &packet}, When::before);
     }
 
     /// A request with these tenants in field, environment and metadata is stored, by a gateway or by a replica.
@@ -100,6 +107,11 @@ constexpr Story kWalls[] = {
     {"AReplicaMayStoreItFirst", "store=a:acme@other"},
     {"AStoredRequestKeepsItsTenant", "store=a:acme store=a:acme@other ok store=a:initech@other",
      "was acme's, and becomes initech's"},
+    {"AJobIsNotSentWithTheDataOfAnotherTenant", "store=a:acme record=b:initech lock send=redis://res:b",
+     "it is a job of acme, and is sent with res:b, which belongs to a job of initech"},
+    {"ItsOwnAndThoseOfItsTenantItMayRead",
+     "store=a:acme record=b:acme lock send=redis://ctx:b send=redis://ctx:a:redacted:1 send=art:b send=s3://b"},
+    {"WhatGotItsTenantAfterTheLookIsNotLookedAt", "store=a:acme lock record=b:initech send=redis://res:b"},
     {"ACompensationRunsForTheTenantOfItsJob", "store=a:acme undo=a:initech undo=a:acme:initech",
      "undone by one of|undone by one of"},
 };

@@ -13,8 +13,9 @@
 //    waited. One that waits for a slot is for slot_used.
 // 4. Always: a replica that has the answer that a dispatch is in the stream keeps the job's message until the job is RUNNING or has ended,
 //    and requeues it where that cannot be recorded. So it does not acknowledge the only message about a job that it sent itself and that
-//    is DISPATCHED. What excuses it: that the replica has died since, and with it the answer, or NATS the stream's end; or that the message
-//    has been delivered so often that it is given up ("Messages that cannot be handled", 2).
+//    is DISPATCHED. What excuses it: that the replica has died since, and with it the answer, or NATS the stream's end; that the message
+//    has been delivered so often that it is given up ("Messages that cannot be handled", 2); or that it had been processed before, when the
+//    job was left waiting for a slot, and comes again since NATS has not got its acknowledgement.
 // 5. Where NATS was away while a dispatch was being published, and the stream has it all the same, it is looked for: the job is RUNNING
 //    or has ended once publish_resend_limit has passed, if NATS was back in time for that, and nothing has disturbed the replica or Redis. A result that a replica has had in hand
 //    by then ends the search: that result ends the job, be it an ack wait later.
@@ -127,6 +128,7 @@ void keeps_its_message(const SubmissionSettled& settled, Verdict& verdict, const
     const Job& job = *settled.job;
     if (!settled.was_only_one || !settled.node.valid() || job.passage.stored_by != settled.node) return;
     if (settled.given_up_at >= spec::first_given_up(tunables.bus_max_deliver)) return;
+    if (settled.processed != 0 && settled.processed < job.passage.tried.event) return;
     verdict.exercised(!is_final(job.in_hash));
     verdict.cite("engine/wire/wire.md 8.4");
     verdict.require(job.in_hash != State::dispatched || job.dispatch.worker == 0, job.passage.tried.event,

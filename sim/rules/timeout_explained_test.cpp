@@ -23,6 +23,10 @@ struct TimeoutExplainedTest : RuleTest {
             {"m", [this](auto& number) { present = std::stoull(number); }},
             {"deliver", [this](auto&) { message(EventKind::deliver, present); }},
             {"ack", [this](auto&) { message(EventKind::ack, present); }},
+            {"mark",
+             [this](auto&) {
+                 set_text("cordum:bus:processed:CORDUM_SYS:1:dur_cordum-scheduler__sys_job_submit", "x");
+             }},
             {"stored", [this](auto&) { stored(); }},
             {"answered", [this](auto&) { answered(); }},
             {"sent", [this](auto&) { acknowledged_by_stream(); }},
@@ -85,6 +89,12 @@ constexpr Story kTimeouts[] = {
      "deliver dispatch sent fault=redis.errors ack", "J: its message is acknowledged by the replica that sent it"},
     {"AMessageMayGoOnceTheJobIsRunningOrNoReplicaKnowsWhetherItWasSent",
      "deliver dispatch ack deliver dispatch sent state=RUNNING ack"},
+    {"OneThatWasProcessedBeforeItWaitedMayGoAgain", "deliver mark ack deliver dispatch sent ack"},
+    {"OneThatIsMarkedAfterTheDispatchMayNot", "deliver dispatch sent mark ack", "J: its message is acknowledged by"},
+    {"NorOneWhoseMarkRedisHasLost",
+     "deliver mark ack evict=cordum:bus:processed:CORDUM_SYS:1:dur_cordum-scheduler__sys_job_submit deliver dispatch "
+     "sent ack",
+     "J: its message is acknowledged by"},
     {"AnotherMessageAboutItMayGoAndADeadReplicaKnowsNothing",
      "deliver m=2 deliver dispatch sent ack down up m=1 deliver ack"},
     {"APowerCutTakesTheAnswerWithIt", "deliver dispatch sent cut ack"},
