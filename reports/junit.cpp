@@ -88,7 +88,7 @@ Totals add_case(pugi::xml_node suite, const RunRecord& record, const std::string
         for (const Violation& violation : record.violations) add_violation(test, record, violation);
         for (const ExpectationOutcome& outcome : record.expectations) {
             if (outcome.held) continue;
-            const std::string message = fmt::format("expected {}, got {}", outcome.expected, outcome.actual);
+            const std::string message = missed_text(outcome);
             add_problem(test, "failure", "expectation", message, message + replay_line(record));
         }
         if (!test.child("failure")) add_problem(test, "failure", "run", "the run did not pass", replay_line(record));

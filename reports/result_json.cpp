@@ -35,7 +35,8 @@ json to_json(const Violation& violation) {
 }
 
 json to_json(const ExpectationOutcome& outcome) {
-    return {{"expected", outcome.expected}, {"actual", outcome.actual}, {"held", outcome.held}};
+    return {{"expected", outcome.expected}, {"actual", outcome.actual}, {"held", outcome.held},
+            {"pointer", outcome.pointer},   {"job", outcome.job},       {"others", outcome.others}};
 }
 
 json to_json(const FaultCount& fault) {
@@ -91,7 +92,10 @@ std::string result_json(const RunReport& report) {
     const auto passed = std::ranges::count(report.results, true, &RunRecord::passed);
     json out{{"version", kResultJsonVersion},
              {"schema_version", kSchemaVersion},
+             {"command", "run"},
              {"build", report.build},
+             {"exit", report.exit},
+             {"verdict", report.verdict},
              {"complete", report.incomplete.empty()},
              {"passed", passed},
              {"failed", static_cast<std::int64_t>(report.results.size()) - passed},

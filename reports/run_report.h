@@ -38,7 +38,13 @@ struct ExpectationOutcome {
     std::string expected;
     std::string actual;
     bool held = false;
+    std::string pointer{};  // JSON pointer in the scenario file
+    std::string job{};      // one that shows that it did not hold; empty: it held, or is about no job
+    std::string others{};   // what the other jobs became, where it is about a number of jobs: "30 FAILED, 2 TIMEOUT"
 };
+
+/// "expected SUCCEEDED 6, got 5 (and 1 FAILED)".
+[[nodiscard]] std::string missed_text(const ExpectationOutcome& outcome);
 
 struct FaultCount {
     std::string kind;             // the name after "do"
@@ -93,6 +99,8 @@ struct RunReport {
     std::vector<std::string> unreached;  // rare branches that no run passed
     std::string build{};                 // of the program that made the runs
     std::string incomplete{};            // why runs are missing that were to be made; empty = none is
+    int exit = 0;                        // the exit code of the command
+    std::string verdict{};               // its word: PASSED
 };
 
 /// As reports show it: 16 hexadecimal digits.

@@ -52,7 +52,7 @@ std::string why_it_failed(const RunRecord& run) {
     if (!run.error.empty()) return run.error;
     if (!run.violations.empty()) return run.violations.front().invariant + ": " + run.violations.front().detail;
     const auto missed = std::ranges::find(run.expectations, false, &ExpectationOutcome::held);
-    if (missed != run.expectations.end()) return fmt::format("expected {}, got {}", missed->expected, missed->actual);
+    if (missed != run.expectations.end()) return missed_text(*missed);
     return "it held, and was to fail";
 }
 

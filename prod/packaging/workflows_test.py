@@ -50,7 +50,7 @@ def check_command(where, words):
             check_lockstep(where, ["run", *words[2:]])
     elif Path(words[0]).name == "lockstep":
         check_lockstep(where, words[1:])
-    elif words[0] not in ("apt-get", "git"):
+    elif words[0] not in ("apt-get", "git", "gh"):
         problems.append(f"{where}: {words[0]} is not known to be there")
 
 
@@ -79,7 +79,11 @@ def check_workflow(path):
 
 workflows = sorted((TREE / ".github/workflows").glob("*.yml"))
 calls = sum(check_workflow(path) for path in workflows)
-if len(workflows) < 2 or calls < 5:
+action = yaml.safe_load((TREE / ".github/actions/lockstep/action.yml").read_text())
+check_lockstep("action.yml", shlex.split(action["inputs"]["args"]["default"]))
+if not action["runs"]["steps"]:
+    problems.append("action.yml: no steps")
+if len(workflows) < 3 or calls < 5:
     problems.append(f"only {len(workflows)} workflows with {calls} commands")
 if problems:
     sys.exit("\n".join(problems))

@@ -143,7 +143,7 @@ void sort_expectations(Feasibility& f) {
 
     for (const sim::Standing& invariant : sim::seen_from_outside()) {
         const auto named = std::ranges::find(expect.invariants, invariant.invariant);
-        if (invariant.left_out == 0 || (!expect.all_invariants && named == expect.invariants.end())) continue;
+        if (invariant.left_out == 0 || !expect.watches(invariant.invariant)) continue;
         const int rules = invariant.rules + invariant.left_out;
         const std::string part =
             invariant.rules == 0 ? "" : fmt::format(", {} of its {} rules", invariant.left_out, rules);

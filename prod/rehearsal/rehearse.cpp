@@ -418,8 +418,7 @@ void Rehearsal::come_back(NodeId node) {
 }
 
 bool Rehearsal::judged(std::string_view invariant) const {
-    const auto& named = scenario_.expect.invariants;
-    return scenario_.expect.all_invariants || std::ranges::find(named, invariant) != named.end();
+    return scenario_.expect.watches(invariant);
 }
 
 void Rehearsal::violated(sim::Breach breach) {

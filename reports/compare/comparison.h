@@ -19,7 +19,8 @@ struct Measure {
     std::string name;  // "submit_to_terminal.p99"
     std::string unit;  // "ms", "count", "bytes", "ratio"
     Better better = Better::lower;
-    std::string about;  // one sentence
+    std::string about;   // one sentence
+    bool guard = false;  // no tuning is recommended that makes it worse, whatever else becomes better
 };
 
 /// The first variant is the one that the others are held against.

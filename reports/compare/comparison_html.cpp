@@ -107,6 +107,9 @@ private:
         for (const std::string& sentence : analysis_.verdict.sentences)
             sentences.push_back({"text", text_of(sentence)});
         page.set("sentences", sentences);
+        page.set("rule", text_of(analysis_.verdict.rule));
+        page.set("applies", !analysis_.verdict.apply.empty());
+        page.set("apply", text_of(fmt::format("{}", fmt::join(analysis_.verdict.apply, "\n"))));
         data warnings = list_of();
         if (!comparison_.complete)
             warnings.push_back(
@@ -131,6 +134,10 @@ private:
                 limits.push_back(limit);
             }
         };
+        data objectives = list_of();
+        for (const std::size_t objective : shown_objectives())
+            objectives.push_back({"text", text_of(comparison_.measures[objective].name)});
+        page.set("objectives", objectives);
         for (std::size_t variant = 0; variant < comparison_.variants.size(); ++variant) {
             const Standing& standing = analysis_.standings[variant];
             const auto place = std::ranges::find(drawn_, variant);
@@ -138,6 +145,8 @@ private:
             one.set("number", fmt::format("{}", variant + 1));
             one.set("name", text_of(name(variant)));
             one.set("settings", text_of(settings_of(comparison_.variants[variant])));
+            one.set("means", means_of(variant));
+            one.set("guards", text_of(worse_guards_of(variant)));
             one.set("runs", number_text(static_cast<double>(standing.runs)));
             one.set("failed", number_text(static_cast<double>(standing.failed)));
             one.set("first", variant == 0);
@@ -159,6 +168,36 @@ private:
         page.set("variants", variants);
         page.set("failures", failures);
         page.set("limits", limits);
+    }
+
+    /// As many as a table has room for.
+    [[nodiscard]] std::vector<std::size_t> shown_objectives() const {
+        constexpr std::size_t kColumnsMax = 4;
+        std::vector<std::size_t> shown = analysis_.objectives;
+        shown.resize(std::min(shown.size(), kColumnsMax));
+        return shown;
+    }
+
+    [[nodiscard]] data means_of(std::size_t variant) const {
+        data means = list_of();
+        for (const std::size_t objective : shown_objectives()) {
+            const Effect::Kind kind = analysis_.effects[variant][objective].kind;
+            data one;
+            one.set("mean_text",
+                    text_of(quantity_text(analysis_.means[variant][objective], comparison_.measures[objective].unit,
+                                          largest_mean(analysis_, objective))));
+            one.set("mean_class", kind == Effect::Kind::better ? "better" : kind == Effect::Kind::worse ? "worse" : "");
+            means.push_back(one);
+        }
+        return means;
+    }
+
+    [[nodiscard]] std::string worse_guards_of(std::size_t variant) const {
+        std::vector<std::string> worse;
+        for (std::size_t i = 0; i < comparison_.measures.size(); ++i)
+            if (comparison_.measures[i].guard && analysis_.effects[variant][i].kind == Effect::Kind::worse)
+                worse.push_back(comparison_.measures[i].name);
+        return enumerated(worse);
     }
 
     static data cells_of(const std::vector<std::string>& texts) {

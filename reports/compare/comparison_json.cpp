@@ -45,7 +45,8 @@ json measure_json(const Measure& measure) {
     return {{"name", measure.name},
             {"unit", measure.unit},
             {"better", direction_name(measure.better)},
-            {"about", measure.about}};
+            {"about", measure.about},
+            {"guard", measure.guard}};
 }
 
 json run_json(const ComparedRun& run) {
@@ -121,6 +122,8 @@ json verdict_json(const Comparison& comparison, const Verdict& verdict) {
     for (const std::size_t variant : verdict.pareto) pareto.push_back(comparison.variants[variant].name);
     return {{"take", verdict.take ? json(comparison.variants[*verdict.take].name) : json(nullptr)},
             {"sentences", verdict.sentences},
+            {"rule", verdict.rule},
+            {"apply", verdict.apply},
             {"pareto", std::move(pareto)}};
 }
 

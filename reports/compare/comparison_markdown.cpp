@@ -1,6 +1,7 @@
 #include "reports/compare/comparison_markdown.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "reports/compare/words.h"
 #include "reports/markdown.h"
@@ -58,6 +59,16 @@ void add_verdict(Lines& lines, const Comparison& comparison, const Analysis& ana
     for (const std::string& sentence : analysis.verdict.sentences)
         verdict += (verdict.empty() ? "" : " ") + plain_markdown(sentence);
     lines.add("**" + verdict + "**");
+    if (!analysis.verdict.rule.empty()) {
+        lines.add("");
+        lines.add(plain_markdown(analysis.verdict.rule));
+    }
+    if (!analysis.verdict.apply.empty()) {
+        lines.add("");
+        lines.add("To apply it:");
+        lines.add("");
+        lines.add(code_block(fmt::format("{}", fmt::join(analysis.verdict.apply, "\n"))));
+    }
     for (const std::string& one : comparison.not_shared) {
         lines.add("");
         lines.add("Not shared by the variants: " + plain_markdown(one));

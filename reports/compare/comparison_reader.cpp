@@ -30,6 +30,7 @@ public:
         if (found == value_.end()) fail(fmt::format("\"{}\" is missing", name));
         return {*found, pointer_ + "/" + name};
     }
+    [[nodiscard]] bool has(const char* name) const { return value_.is_object() && value_.contains(name); }
     template <class Visit>
     void each(Visit visit) const {
         if (!value_.is_array()) fail("expected a list");
@@ -94,7 +95,9 @@ std::uint64_t digest_at(const Place& place) {
 Measure measure_at(const Place& place) {
     const auto better = direction_named(place.field("better").text());
     if (!better) place.field("better").fail("expected \"lower\", \"higher\" or \"neither\"");
-    return {place.field("name").text(), place.field("unit").text(), *better, place.field("about").text()};
+    // Documents of version 1.1 and before have no guards.
+    const bool guard = place.has("guard") && place.field("guard").boolean();
+    return {place.field("name").text(), place.field("unit").text(), *better, place.field("about").text(), guard};
 }
 
 ComparedVariant variant_at(const Place& place) {

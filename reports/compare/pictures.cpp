@@ -276,9 +276,9 @@ Picture course_picture(const Comparison& comparison, const std::vector<std::size
 
 /// Means of the first two objectives; what is not finite cannot be drawn.
 Picture pareto_picture(const Comparison& comparison, const Analysis& analysis) {
-    if (comparison.axes.empty() || analysis.objectives.size() < 2 || analysis.verdict.pareto.empty()) return {};
-    const std::size_t x = analysis.objectives[0];
-    const std::size_t y = analysis.objectives[1];
+    if (comparison.axes.empty() || analysis.verdict.pareto.empty()) return {};
+    const std::size_t x = analysis.front[0];
+    const std::size_t y = analysis.front[1];
     const auto mean = [&](std::size_t variant, std::size_t measure) { return analysis.means[variant][measure]; };
     const auto on_front = [&](std::size_t variant) {
         return std::ranges::find(analysis.verdict.pareto, variant) != analysis.verdict.pareto.end();
@@ -291,7 +291,8 @@ Picture pareto_picture(const Comparison& comparison, const Analysis& analysis) {
     Picture out;
     out.title = "What can be had for what";
     out.caption =
-        "Each tuning by its mean in the first two objectives; the numbers are those of the list of tunings. The line "
+        "Each tuning by its mean in the first two objectives that differ; the numbers are those of the list of "
+        "tunings. The line "
         "is the "
         "Pareto front: no tuning beats one on it in both. Tunings with failed runs are not on it.";
     out.script = script_head(axis_title(comparison.measures[x].name, scale.unit),
@@ -310,8 +311,10 @@ Picture pareto_picture(const Comparison& comparison, const Analysis& analysis) {
     }
     for (std::size_t variant = 0; variant < comparison.variants.size(); ++variant) {
         out.table.rows.push_back(
-            {comparison.variants[variant].name, quantity_text(mean(variant, x), comparison.measures[x].unit),
-             quantity_text(mean(variant, y), comparison.measures[y].unit), on_front(variant) ? "yes" : "no"});
+            {comparison.variants[variant].name,
+             quantity_text(mean(variant, x), comparison.measures[x].unit, largest_mean(analysis, x)),
+             quantity_text(mean(variant, y), comparison.measures[y].unit, largest_mean(analysis, y)),
+             on_front(variant) ? "yes" : "no"});
         if (!on_front(variant) && std::isfinite(mean(variant, x)) && std::isfinite(mean(variant, y)))
             others += point(variant) + "\n";
     }

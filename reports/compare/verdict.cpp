@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -74,6 +75,7 @@ public:
         for (const ComparedRun& run : comparison.runs) count(run);
         for (std::size_t variant = 1; variant < comparison.variants.size(); ++variant) judge_limits(variant);
         analysis_.digest = digest_of_runs(comparison);
+        set_front();
         set_pareto();
         decide();
     }
@@ -117,10 +119,21 @@ private:
         return comparison_.measures[measure].better == Measure::Better::higher ? -mean : mean;
     }
 
+    [[nodiscard]] bool is_same_in_all(std::size_t measure) const {
+        return std::ranges::all_of(analysis_.effects, [measure](const std::vector<Effect>& effects) {
+            return effects[measure].kind == Effect::Kind::same || effects[measure].kind == Effect::Kind::none;
+        });
+    }
+
+    void set_front() {
+        for (const std::size_t objective : analysis_.objectives)
+            if (analysis_.front.size() < 2 && !is_same_in_all(objective)) analysis_.front.push_back(objective);
+    }
+
     void set_pareto() {
-        if (analysis_.objectives.size() < 2) return;
+        if (analysis_.front.size() < 2) return;
         const auto costs = [&](std::size_t variant) {
-            return std::pair(cost(variant, analysis_.objectives[0]), cost(variant, analysis_.objectives[1]));
+            return std::pair(cost(variant, analysis_.front[0]), cost(variant, analysis_.front[1]));
         };
         const auto stands = [&](std::size_t variant) {
             const Standing& standing = analysis_.standings[variant];
@@ -146,8 +159,33 @@ private:
     [[nodiscard]] std::optional<std::size_t> decisive(std::size_t variant) const {
         for (const std::size_t objective : analysis_.objectives) {
             const Effect& effect = analysis_.effects[variant][objective];
-            if (matters(effect, Effect::Kind::better)) return objective;
+            if (is_reason(effect)) return objective;
             if (matters(effect, Effect::Kind::worse)) return std::nullopt;
+        }
+        return std::nullopt;
+    }
+
+    /// Better, and by no less than the threshold.
+    [[nodiscard]] bool is_reason(const Effect& effect) const {
+        const bool is_small =
+            std::abs(effect.relative) < comparison_.criteria.threshold;  // false where there is nothing to relate to
+        return matters(effect, Effect::Kind::better) && !is_small;
+    }
+
+    /// Guards that the variant makes worse, or better, than the first variant.
+    [[nodiscard]] std::vector<std::size_t> guards(std::size_t variant, Effect::Kind kind) const {
+        std::vector<std::size_t> found;
+        for (std::size_t i = 0; i < comparison_.measures.size(); ++i)
+            if (comparison_.measures[i].guard && analysis_.effects[variant][i].kind == kind) found.push_back(i);
+        return found;
+    }
+
+    /// The first objective in which the variant is worse than the first one by what matters, and not better in one before.
+    [[nodiscard]] std::optional<std::size_t> loses(std::size_t variant) const {
+        for (const std::size_t objective : analysis_.objectives) {
+            const Effect& effect = analysis_.effects[variant][objective];
+            if (matters(effect, Effect::Kind::better)) return std::nullopt;
+            if (matters(effect, Effect::Kind::worse)) return objective;
         }
         return std::nullopt;
     }
@@ -169,17 +207,76 @@ private:
     void decide() {
         if (comparison_.variants.empty()) return;
         if (analysis_.objectives.empty()) return say_without_objective();
+        set_rule();
         std::vector<std::size_t> challengers;
+        std::vector<std::size_t> traded;  // better in an objective and worse in a guard
+        std::vector<std::size_t> safer;   // the other way round
         const bool first_stands = analysis_.standings[0].eligible();
-        for (std::size_t variant = 1; variant < comparison_.variants.size(); ++variant)
-            if (analysis_.standings[variant].eligible() && (!first_stands || decisive(variant)))
-                challengers.push_back(variant);
+        for (std::size_t variant = 1; variant < comparison_.variants.size(); ++variant) {
+            if (!analysis_.standings[variant].eligible()) continue;
+            const bool is_better = !first_stands || decisive(variant);
+            const bool is_unsafe = !guards(variant, Effect::Kind::worse).empty();
+            if (is_better) (is_unsafe ? traded : challengers).push_back(variant);
+            if (first_stands && !is_unsafe && loses(variant) && !guards(variant, Effect::Kind::better).empty())
+                safer.push_back(variant);
+        }
         if (!challengers.empty())
             say_take(best_of(challengers));
+        else if (!traded.empty())
+            say_trade_off(best_of(traded));
+        else if (!safer.empty())
+            say_safer(best_of(safer));
         else if (first_stands)
             say_keep();
         else
             say_none();
+    }
+
+    void set_rule() {
+        std::vector<std::string> objectives;
+        std::vector<std::string> same;
+        std::vector<std::string> guarded;
+        for (const std::size_t objective : analysis_.objectives)
+            (is_same_in_all(objective) ? same : objectives).push_back(measure(objective).name);
+        for (const Measure& one : comparison_.measures)
+            if (one.guard) guarded.push_back(one.name);
+        std::string rule = fmt::format("Chosen by {}; differences below {} do not count", enumerated(objectives),
+                                       percent_text(comparison_.criteria.threshold));
+        if (objectives.empty()) rule = "Nothing to choose by";
+        if (!guarded.empty()) rule += fmt::format("; none of {} may become worse", enumerated(guarded));
+        for (const auto& [name, limit] : comparison_.criteria.limits)
+            rule += fmt::format("; {} may become worse by {}", name, percent_text(limit));
+        if (!same.empty()) rule += fmt::format("; the same in all tunings: {}", enumerated(same));
+        analysis_.verdict.rule = rule + ".";
+    }
+
+    [[nodiscard]] std::string changes(std::size_t variant, const std::vector<std::size_t>& measures) const {
+        std::vector<std::string> texts;
+        for (const std::size_t i : measures)
+            texts.push_back(
+                fmt::format("{} {}", measure(i).name, change_text(analysis_.effects[variant][i], measure(i).unit)));
+        return enumerated(texts);
+    }
+
+    /// What it is better in it pays for with a guard.
+    void say_trade_off(std::size_t variant) {
+        const auto objective = decisive(variant);
+        const std::string gain_of = objective ? fmt::format("{} has {}", name(variant), changes(variant, {*objective}))
+                                              : fmt::format("{} holds where {}", name(variant), failures(0));
+        say(fmt::format("No recommendation: a trade-off. {}, and {}.", gain_of,
+                        changes(variant, guards(variant, Effect::Kind::worse))));
+        say(fmt::format("This stands on {}.", ground()));
+        say(fmt::format("Keep {} where what gets worse counts more, take {} where it does not.", name(0),
+                        name(variant)));
+    }
+
+    /// The first variant is better in an objective, and pays for it with a guard.
+    void say_safer(std::size_t variant) {
+        say(fmt::format("No recommendation: a trade-off. {} has {}, and {}.", name(variant),
+                        changes(variant, guards(variant, Effect::Kind::better)), changes(variant, {*loses(variant)})));
+        say(fmt::format("This stands on {}.", ground()));
+        say(fmt::format("Take {} where what gets better counts more, keep {} where it does not.", name(variant),
+                        name(0)));
     }
 
     [[nodiscard]] std::string name(std::size_t variant) const { return in_quotes(comparison_.variants[variant].name); }
@@ -224,13 +321,15 @@ private:
 
     void say_take(std::size_t variant) {
         analysis_.verdict.take = variant;
+        for (const auto& [setting, value] : comparison_.variants[variant].settings)
+            analysis_.verdict.apply.push_back(applied(setting, value));
         const auto objective = decisive(variant);
         if (objective) {
             const Effect& effect = analysis_.effects[variant][*objective];
             say(fmt::format("Take {}: its {} is {} compared with {}.", name(variant), measure(*objective).name,
                             change_text(effect, measure(*objective).unit), name(0)));
-            say(fmt::format("With {} % confidence the difference lies between {}, over {} ({}).", kConfidence * 100,
-                            between(effect, measure(*objective).unit), counted(effect.seeds, "seed"), ground()));
+            say(fmt::format("With {} % confidence the difference {}, over {} ({}).", kConfidence * 100,
+                            lies(effect, measure(*objective).unit), counted(effect.seeds, "seed"), ground()));
         } else {
             say(fmt::format("Take {}: {}.", name(variant), failures(0)));
             say(fmt::format("This stands on {}; in the objectives nothing is shown to be better.", ground()));
@@ -238,10 +337,24 @@ private:
         say_cost(variant);
     }
 
-    static std::string between(const Effect& effect, const std::string& unit) {
-        std::string text = interval_text(effect, unit);
-        if (const std::size_t at = text.find(" to "); at != std::string::npos) text.replace(at, 4, " and ");
-        return text;
+    /// A tunable is a variable of lockstepd's environment; what else a comparison can set is no setting of a deployment.
+    static std::string applied(const std::string& setting, const std::string& value) {
+        if (setting.find_first_of("./") != std::string::npos)
+            return fmt::format("{} = {} (of the scenario)", setting, value);
+        std::string variable = "LOCKSTEP_" + setting;
+        std::ranges::transform(variable, variable.begin(), [](unsigned char c) { return std::toupper(c); });
+        return fmt::format("{}={}", variable, value);
+    }
+
+    /// "lies between -31 % and -28 %"; of an interval whose ends read the same "is -28 %, as far as digits are shown".
+    static std::string lies(const Effect& effect, const std::string& unit) {
+        const std::string text = interval_text(effect, unit);
+        const std::size_t at = text.find(" to ");
+        if (at == std::string::npos) return "is " + text;
+        const std::string low = text.substr(0, at);
+        const std::string high = text.substr(at + 4);
+        return low == high ? fmt::format("is {}, as far as digits are shown", low)
+                           : fmt::format("lies between {} and {}", low, high);
     }
 
     void say_cost(std::size_t variant) {
@@ -306,9 +419,9 @@ private:
 
     [[nodiscard]] std::string gain(std::size_t variant, std::size_t objective) const {
         const Effect& effect = analysis_.effects[variant][objective];
-        return fmt::format("{} of {} is {}, with {} % confidence between {}", measure(objective).name, name(variant),
-                           change_text(effect, measure(objective).unit), kConfidence * 100,
-                           between(effect, measure(objective).unit));
+        return fmt::format("{} of {} is {}; with {} % confidence the difference {}", measure(objective).name,
+                           name(variant), change_text(effect, measure(objective).unit), kConfidence * 100,
+                           lies(effect, measure(objective).unit));
     }
 
     /// The variant that looks best by its mean, if it looks better than the first, and passed its runs.
@@ -368,5 +481,12 @@ private:
 }  // namespace
 
 Analysis analyse(const Comparison& comparison) { return Judgement(comparison).analysis(); }
+
+double largest_mean(const Analysis& analysis, std::size_t measure) {
+    double largest = 0;
+    for (const auto& means : analysis.means)
+        if (std::isfinite(means[measure])) largest = std::max(largest, std::fabs(means[measure]));
+    return largest;
+}
 
 }  // namespace lockstep::reports

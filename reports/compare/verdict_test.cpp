@@ -58,7 +58,9 @@ TEST(Verdict, TakesWhatImprovesTheFirstObjectiveAndSaysWhatItCosts) {
     const auto said = variants.said();
     ASSERT_EQ(said.size(), 3U);
     EXPECT_THAT(said[0], HasSubstr("Take \"fast\": its first is 30 % lower"));
-    EXPECT_THAT(said[1], HasSubstr("between -30 % and -30 %, over 12 seeds (24 runs, all of which held"));
+    EXPECT_THAT(
+        said[1],
+        HasSubstr("the difference is -30 %, as far as digits are shown, over 12 seeds (24 runs, all of which held"));
     EXPECT_THAT(said[2], HasSubstr("It costs: second 20 % higher"));
 }
 
@@ -103,6 +105,55 @@ TEST(Verdict, NoiseIsNoReasonToChange) {
 
 TEST(Verdict, AnImprovementBelowWhatMattersIsNoReasonToChange) {
     EXPECT_EQ(Variants().add("now", 100, 10).add("hardly", 97, 10).taken(), "now");
+}
+
+TEST(Verdict, AnImprovementThatIsRealAndSmallIsNoReasonToChange) {
+    // By 4 %, and the interval reaches beyond the 5 % that matter.
+    Variants variants = Variants().add("now", 100, 10).add("hardly", 96, 10);
+    for (ComparedRun& run : variants.comparison.runs)
+        if (run.variant == 1) run.values[0] *= run.seed % 2 == 0 ? 1.02 : 0.98;
+    EXPECT_EQ(analyse(variants.comparison).effects[1][0].kind, Effect::Kind::better);
+    EXPECT_FALSE(analyse(variants.comparison).effects[1][0].negligible);
+    EXPECT_EQ(variants.taken(), "now");
+}
+
+TEST(Verdict, WhatMakesAGuardWorseIsATradeOff) {
+    Variants variants = Variants().add("now", 100, 10).add("fast", 50, 10.1);
+    EXPECT_EQ(variants.taken(), "fast") << "1 % more is no cost that matters";
+    variants.comparison.measures[1].guard = true;
+    EXPECT_EQ(variants.taken(), "none") << "of a guard any difference beyond noise counts";
+    const auto said = variants.said();
+    ASSERT_EQ(said.size(), 3U);
+    EXPECT_THAT(said[0], HasSubstr("No recommendation: a trade-off. \"fast\" has first 50 % lower"));
+    EXPECT_THAT(said[0], HasSubstr("and second 1 % higher"));
+    EXPECT_THAT(said[2], HasSubstr("Keep \"now\" where what gets worse counts more"));
+    EXPECT_EQ(analyse(variants.comparison).verdict.rule,
+              "Chosen by first and second; differences below 5 % do not count; none of second may become worse.");
+    variants.add("moderate", 80, 10);
+    EXPECT_EQ(variants.taken(), "moderate") << "better, and no guard is worse";
+}
+
+TEST(Verdict, AFirstVariantThatPaysWithAGuardIsATradeOffToo) {
+    Variants variants = Variants().add("open", 50, 10).add("closed", 100, 2);
+    variants.comparison.criteria.objectives = {"first"};
+    EXPECT_EQ(variants.taken(), "open");
+    variants.comparison.measures[1].guard = true;
+    EXPECT_EQ(variants.taken(), "none");
+    EXPECT_THAT(variants.said()[0], HasSubstr("\"closed\" has second 80 % lower"));
+    EXPECT_THAT(variants.said()[0], HasSubstr("and first 100 % higher"));
+}
+
+TEST(Verdict, WhatIsTheSameInAllIsNamedAndIsOnNoFront) {
+    Variants variants = Variants().add("now", 100, 10).add("fast", 70, 10);
+    EXPECT_THAT(analyse(variants.comparison).verdict.pareto, ElementsAre()) << "one that differs makes no front";
+    EXPECT_THAT(analyse(variants.comparison).verdict.rule, HasSubstr("; the same in all tunings: second."));
+}
+
+TEST(Verdict, SaysHowToApplyWhatItTakes) {
+    Variants variants = Variants().add("now", 100, 10).add("fast", 70, 10);
+    variants.comparison.variants[1].settings = {{"backoff_base", "5s"}, {"cluster.schedulers", "3"}};
+    EXPECT_THAT(analyse(variants.comparison).verdict.apply,
+                ElementsAre("LOCKSTEP_BACKOFF_BASE=5s", "cluster.schedulers = 3 (of the scenario)"));
 }
 
 TEST(Verdict, TheSecondObjectiveDecidesWhereTheFirstDoesNot) {
@@ -165,6 +216,7 @@ TEST(Words, NumbersHaveFourDigitsAndSeparators) {
     EXPECT_EQ(number_text(kNone), "none");
     EXPECT_EQ(quantity_text(12345, "ms"), "12.3 s");
     EXPECT_EQ(quantity_text(876, "ms"), "876 ms");
+    EXPECT_EQ(quantity_text(876, "ms", 12345), "0.876 s") << "beside one that is told in seconds";
     EXPECT_EQ(quantity_text(21, "count"), "21");
     EXPECT_EQ(signed_percent_text(-0.274), "-27 %");
     EXPECT_EQ(signed_percent_text(0.0344), "+3.4 %");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace lockstep::reports {
@@ -48,10 +49,15 @@ std::string number_text(double value) {
     return with_separators(without_trailing_zeros(fmt::format("{:.{}f}", value, decimals_of(size))));
 }
 
-std::string quantity_text(double value, std::string_view unit) {
+std::string quantity_text(double value, std::string_view unit) { return quantity_text(value, unit, value); }
+
+std::string quantity_text(double value, std::string_view unit, double largest) {
     constexpr double kMillisMax = 10'000;
     if (!std::isfinite(value)) return "none";
-    if (unit == "ms" && std::fabs(value) >= kMillisMax) return number_text(std::round(value / 100) / 10) + " s";
+    if (unit == "ms" && std::max(std::fabs(value), std::fabs(largest)) >= kMillisMax) {
+        const double seconds = value / 1000;
+        return number_text(std::fabs(value) >= kMillisMax ? std::round(seconds * 10) / 10 : seconds) + " s";
+    }
     if (unit.empty() || unit == "count" || unit == "ratio") return number_text(value);
     return number_text(value) + " " + std::string(unit);
 }
@@ -87,8 +93,9 @@ std::string interval_text(const Effect& effect, std::string_view unit) {
 std::string change_text(const Effect& effect, std::string_view unit) {
     const std::string direction = effect.difference > 0 ? "higher" : effect.difference < 0 ? "lower" : "unchanged";
     const std::string size = std::isfinite(effect.relative) ? percent_text(effect.relative) + " " : "";
-    return fmt::format("{}{} ({} → {})", size, direction, quantity_text(effect.base_mean, unit),
-                       quantity_text(effect.mean, unit));
+    const double largest = std::max(std::fabs(effect.base_mean), std::fabs(effect.mean));
+    return fmt::format("{}{} ({} → {})", size, direction, quantity_text(effect.base_mean, unit, largest),
+                       quantity_text(effect.mean, unit, largest));
 }
 
 std::string_view kind_text(Effect::Kind kind) {

@@ -13,6 +13,8 @@ namespace lockstep::reports {
 
 /// With its unit; long spans of milliseconds in seconds: "876 ms", "12.3 s", "21", "1,200 bytes".
 [[nodiscard]] std::string quantity_text(double value, std::string_view unit);
+/// Beside others of which the largest is `largest`: all of them in the same unit.
+[[nodiscard]] std::string quantity_text(double value, std::string_view unit, double largest);
 
 /// Of a relative value, without its sign: "27 %", "3.4 %", "0.05 %"; "none" for NaN.
 [[nodiscard]] std::string percent_text(double relative);

@@ -50,10 +50,6 @@ int other_word(const std::vector<std::string>& args, const Environment& environm
     return static_cast<int>(Exit::usage);
 }
 
-}  // namespace
-
-namespace {
-
 /// On real servers: another program's business, which gets the arguments as they are.
 int on_real_servers(const std::vector<std::string>& args, const Environment& environment) {
     const int code = environment.rehearse(args);
@@ -75,13 +71,26 @@ Environment as_told(const TalkArgs& talk, const Environment& caller) {
     Environment out = caller;
     if (talk.colour != "auto") out.colour = talk.colour == "always";
     out.quiet = talk.quiet;
+    out.verbose = talk.verbose && !talk.quiet;
     if (talk.quiet) out.watcher.kind = Watcher::Kind::nobody;
     return out;
 }
 
+/// `help CMD` and `version` are what people try first.
+std::vector<std::string> without_words_for_options(std::vector<std::string> args) {
+    if (args.empty()) return args;
+    if (args[0] == "version") args[0] = "--version";
+    if (args[0] == "help") {
+        args.erase(args.begin());
+        args.emplace_back("--help");
+    }
+    return args;
+}
+
 }  // namespace
 
-int cli_main(const std::vector<std::string>& args, const Environment& caller) {
+int cli_main(const std::vector<std::string>& words, const Environment& caller) {
+    const std::vector<std::string> args = without_words_for_options(words);
     if (!args.empty() && args[0] == "dev") return on_this_machine(args, caller);
     if (!args.empty() && !args[0].starts_with('-')) {
         const auto ours = subcommands();
@@ -98,6 +107,7 @@ int cli_main(const std::vector<std::string>& args, const Environment& caller) {
                            return print.exit;
                        },
                        [&](const RunArgs& run) { return run_command(run, environment); },
+                       [&](const NewArgs& made) { return new_command(made, environment); },
                        [&](const ValidateArgs& validate) { return validate_command(validate, environment); },
                        [&](const VerifyArgs& verify) { return verify_command(verify, environment); },
                        [&](const ExploreArgs& explore) { return explore_command(explore, environment); },

@@ -35,6 +35,7 @@ struct Environment {
     bool colour = false;                      // of what is written to `out`, unless an option says otherwise
     Watcher watcher{};                        // of `err`, while something goes on
     bool quiet = false;                       // only what is wrong, and the verdict
+    bool verbose = false;                     // all of what holds
     unsigned processors = 1;                  // default of -j
     const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C
     /// Runs lockstepctl with these arguments and answers its exit code; negative when it cannot be found.

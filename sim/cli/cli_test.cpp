@@ -32,18 +32,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST_F(Cli, ARunThatHoldsIsZeroAndSaysWhatWasChecked) {
-    EXPECT_EQ(run({"run", folder.string()}), 0) << err.str() << out.str();
-    EXPECT_THAT(out.str(), HasSubstr("ok      alpha  seed 7  1m01s virtual  10 events"));
-    EXPECT_THAT(out.str(), HasSubstr("ok      beta   seed 1"));
-    EXPECT_THAT(out.str(), HasSubstr("2 runs: 2 passed, 0 failed."));
-    EXPECT_THAT(out.str(), HasSubstr("no_lost_job"));
-    EXPECT_THAT(out.str(), HasSubstr("publish_outcome_unknown"));
-    EXPECT_THAT(out.str(), HasSubstr("1 armed      1 fired        1 effective"));
-    EXPECT_EQ(err.str(), "");
-    EXPECT_THAT(out.str(), Not(HasSubstr("\x1b"))) << "no terminal, no colours";
-}
-
 TEST_F(Cli, AFailureIsOneAndEndsWithTheLineThatReplaysIt) {
     runner = bad;
     EXPECT_EQ(run({"run", path("a.json"), "--set", "cluster.config.backoff_max=60s"}), 1);
@@ -56,128 +44,29 @@ TEST_F(Cli, AFailureIsOneAndEndsWithTheLineThatReplaysIt) {
                                                 path("a.json"), kVersion)));
 }
 
-TEST_F(Cli, SeedsAreConsecutiveFromTheGivenOne) {
-    std::vector<std::uint64_t> seeds;
-    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        seeds.push_back(seed);
-        return good(of, seed, options);
-    };
-    EXPECT_EQ(run({"run", path("a.json"), "--seed", "100", "--seeds", "3", "-j", "1"}), 0);
-    EXPECT_THAT(seeds, ElementsAre(100, 101, 102));
-    EXPECT_THAT(out.str(), HasSubstr("seeds 100-102"));
+TEST_F(Cli, HelpAndVersionAreWordsToo) {
+    EXPECT_EQ(run({"help"}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("Subcommands:"));
+    EXPECT_EQ(run({"help", "shrink"}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("Usage: lockstep shrink"));
+    EXPECT_EQ(run({"version"}), 0);
+    EXPECT_EQ(out.str(), fmt::format("lockstep {}\n", kVersion));
+    operator_exit = 0;
+    EXPECT_EQ(run({"help", "submit"}), 0);
+    EXPECT_THAT(handed_over, ElementsAre("submit", "--help"));
+    EXPECT_EQ(run({"-q", "help"}), 2);
 }
 
-TEST_F(Cli, FiltersAndTagsSelect) {
-    EXPECT_EQ(run({"run", folder.string(), "--tag", "slow"}), 0);
-    EXPECT_THAT(out.str(), Not(HasSubstr("alpha")));
-    EXPECT_EQ(run({"run", folder.string(), "--filter", "al*"}), 0);
-    EXPECT_THAT(out.str(), Not(HasSubstr("beta")));
-    EXPECT_EQ(run({"run", folder.string(), "--filter", "*a", "--tag", "quick"}), 0) << "both of them";
-    EXPECT_THAT(out.str(), HasSubstr("1 run: 1 passed"));
-    EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody"}), 4);
-}
-
-// C12
-TEST_F(Cli, ShardsOfARunAreTheWholeWithoutOverlap) {
-    std::multiset<std::pair<std::string, std::uint64_t>> made;
-    runner = [&](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        made.emplace(of.name, seed);
-        return good(of, seed, options);
-    };
-    for (const int seeds : {1, 2, 5}) {
-        const std::vector<std::string> all{"run", folder.string(), "--seeds", std::to_string(seeds), "-j", "1"};
-        made.clear();
-        EXPECT_EQ(run(all), 0) << err.str();
-        const auto whole = made;
-        for (const int parts : {1, 2, 3, 7}) {
-            made.clear();
-            for (int part = 1; part <= parts; ++part) {
-                auto args = all;
-                args.insert(args.end(), {"--shard", fmt::format("{}/{}", part, parts)});
-                const std::size_t before = made.size();
-                const int code = run(args);
-                EXPECT_EQ(code, made.size() > before ? 0 : 4) << out.str();  // of more parts than runs some are empty
-            }
-            EXPECT_EQ(made, whole) << seeds << " seeds in " << parts << " parts";
-        }
-    }
-    for (const char* wrong : {"0/2", "3/2", "1", "1/2x", "-1/2"}) {
-        EXPECT_EQ(run({"run", folder.string(), "--shard", wrong}), 2) << wrong;
-        EXPECT_THAT(err.str(), HasSubstr("expected I/N with I from 1 to N, got"));
-    }
-}
-
-TEST_F(Cli, WhatAnotherShardMayProveIsNotLeftUnproved) {
-    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        RunResult result = good(of, seed, options);
-        for (FaultCount& fault : result.faults) fault.effective = seed % 2;
-        return result;
-    };
-    EXPECT_EQ(run({"run", path("b.json"), "--seed", "2", "--seeds", "2"}), 0) << out.str();
-    EXPECT_EQ(run({"run", path("b.json"), "--seed", "2", "--seeds", "2", "--shard", "1/2"}), 0) << out.str();
-    EXPECT_EQ(run({"run", path("b.json"), "--seed", "2", "--seeds", "1", "--shard", "1/2"}), 4)
-        << "all of its runs are here";
-}
-
-TEST_F(Cli, NothingSelectedProvesNothing) {
-    EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody"}), 4);
-    EXPECT_THAT(out.str(), HasSubstr("nothing was selected"));
-    EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody", "--allow-vacuous"}), 0);
-}
-
-TEST_F(Cli, AFaultWithoutEffectProvesNothing) {
-    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        RunResult result = good(of, seed, options);
-        for (FaultCount& fault : result.faults) fault.effective = 0;
-        return result;
-    };
-    EXPECT_EQ(run({"run", path("b.json")}), 4);
-    EXPECT_THAT(out.str(), HasSubstr("VACUOUS beta"));
-    EXPECT_THAT(out.str(), HasSubstr("the fault crash at /faults/0 never took effect"));
-    EXPECT_EQ(run({"run", path("b.json"), "--allow-vacuous"}), 0);
-}
-
-TEST_F(Cli, EveryRuleHasSomethingToJudgeInTheWholeDefaultFolderOnly) {
-    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        RunResult result = good(of, seed, options);
-        result.exercised["no_lost_job"] = 0;
-        return result;
-    };
-    std::filesystem::create_directory(folder / "scenarios");
-    std::ofstream(folder / "scenarios/all.json") << R"({"name": "all", "expect": {"invariants": "all"}})";
-    EXPECT_EQ(run({"run", path("scenarios/all.json")}), 0) << out.str();
-    EXPECT_EQ(run({"run", path("scenarios"), "--filter", "al*"}), 0) << out.str();
-    EXPECT_EQ(run({"run", path("scenarios"), "--junit", path("report.xml")}), 4);
-    EXPECT_THAT(out.str(), HasSubstr("the invariant no_lost_job was never put to the test"));
-    EXPECT_THAT(content("report.xml"), HasSubstr("failures=\"1\""));
-    EXPECT_EQ(run({"run", path("scenarios/all.json"), "--junit", path("report.xml")}), 0);
-    EXPECT_THAT(content("report.xml"), HasSubstr("failures=\"0\""));
-}
-
-TEST_F(Cli, AnErrorOfTheHarnessIsThreeAndNamesItsSeed) {
-    runner = [](const Scenario&, std::uint64_t, const RunOptions&) -> RunResult { throw std::runtime_error("boom"); };
-    EXPECT_EQ(run({"run", path("a.json")}), 3);
-    EXPECT_THAT(out.str(), HasSubstr("the harness itself failed: boom"));
-    EXPECT_THAT(out.str(), HasSubstr("--seed 7"));
-}
-
-TEST_F(Cli, AnInterruptionIs130AndPrintsWhatIsKnown) {
-    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        stop = seed == 8;
-        RunResult result = good(of, seed, options);
-        result.interrupted = seed == 8;
-        return result;
-    };
-    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "10", "-j", "1"}), 130);
-    EXPECT_THAT(out.str(), HasSubstr("Interrupted: 2 of 10 runs were made."));
-    EXPECT_THAT(out.str(), HasSubstr("1 passed, 0 failed"));
-    EXPECT_THAT(out.str(), HasSubstr("STOPPED alpha"));
-}
-
-TEST_F(Cli, FailFastEndsTheSweep) {
-    runner = bad;
-    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "50", "-j", "1", "--fail-fast"}), 1);
-    EXPECT_THAT(out.str(), HasSubstr("1 run: 0 passed, 1 failed."));
+TEST_F(Cli, ANewFileHoldsAsItStands) {
+    EXPECT_EQ(run({"new", "it's new", "--out", path("new.json")}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("lockstep run " + path("new.json") + " --seeds 20\n"));
+    const std::string text = content("new.json");
+    EXPECT_EQ(run({"new", "another", "--out", path("new.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("is there already"));
+    EXPECT_EQ(content("new.json"), text);
+    EXPECT_EQ(run({"validate", path("new.json")}), 0) << err.str();
+    runner = run_scenario;
+    EXPECT_EQ(run({"run", path("new.json"), "--seeds", "5"}), 0) << out.str();
 }
 
 TEST_F(Cli, WrongInputIsTwoNamesItsPlaceAndRunsNothing) {
@@ -280,7 +169,7 @@ TEST_F(Cli, ASeedIsANumberOf64BitsAndNothingElse) {
         EXPECT_THAT(err.str(), HasSubstr("expected a number from 0 to 18446744073709551615, got")) << bad;
         EXPECT_EQ(run({"explore", "--seeds", "1", "--out", path("out"), "--first", bad}), 2) << bad;
     }
-    EXPECT_EQ(run({"run", path("a.json"), "--seed", "18446744073709551615"}), 0) << err.str();
+    EXPECT_EQ(run({"run", path("a.json"), "--seed", "18446744073709551615", "-v"}), 0) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("seed 18446744073709551615"));
 }
 
@@ -290,7 +179,7 @@ TEST_F(Cli, AnUnknownMechanismIsNamedWithTheNearest) {
 }
 
 TEST_F(Cli, WhatCannotBeReadIsTwoAndNamed) {
-    for (const char* command : {"replay", "explain", "shrink"}) {
+    for (const char* command : {"explain", "shrink"}) {
         EXPECT_EQ(run({command, folder.string()}), 2) << command;
         EXPECT_THAT(err.str(), HasSubstr(folder.string())) << command;
     }
@@ -550,7 +439,7 @@ TEST_F(Cli, AFileThatProvesSomethingIsRunWithoutItsMechanismToo) {
         made.push_back(fmt::format("{}/{}/{}", of.name, fmt::join(of.without, ","), seed));
         return good(of, seed, options);
     };
-    EXPECT_EQ(run({"run", path("c.json"), "--seeds", "2", "-j", "1"}), 0);
+    EXPECT_EQ(run({"run", path("c.json"), "--seeds", "2", "-j", "1", "-v"}), 0);
     EXPECT_THAT(made, ElementsAre("gamma//5", "gamma//6", "gamma without job_lock/job_lock/5"));
     EXPECT_THAT(out.str(), HasSubstr("1 scenario, 3 runs"));
     EXPECT_THAT(out.str(), HasSubstr("  without job_lock: breaks lock_exclusion  seed 5"));
@@ -736,26 +625,6 @@ TEST_F(Cli, AnInterruptedShrinkLeavesTheSmallestSoFar) {
     EXPECT_EQ(run({"shrink", path("large.json")}), 130);
     const auto left = json::parse(content("large.shrunk.json"));
     EXPECT_EQ(left["load"].size(), 2U) << "one could go, too, but nobody waited for that";
-}
-
-TEST_F(Cli, RunKeepsOneFailureOfAKindWhenAskedTo) {
-    runner = bad;
-    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-j", "1"}), 1);
-    EXPECT_FALSE(fs::exists(folder / "kept")) << "nothing is written unasked";
-    EXPECT_EQ(run({"run", path("a.json"), "--seeds", "3", "-j", "1", "--set", "cluster.schedulers=2", "--without",
-                   "job_lock", "--failures", path("kept")}),
-              1);
-    const std::string file = path("kept/no_lost_job-alpha-seed7.json");
-    EXPECT_THAT(out.str(), HasSubstr("KEPT no_lost_job: it is gone\n  lockstep replay " + file + "\n"));
-    EXPECT_EQ(std::distance(fs::directory_iterator(folder / "kept"), {}), 1) << "the three look alike";
-    const auto kept = json::parse(content("kept/no_lost_job-alpha-seed7.json"));
-    EXPECT_EQ(kept["seed"], 7);
-    EXPECT_EQ(kept["scenario"]["cluster"]["schedulers"], 2);
-    EXPECT_EQ(kept["scenario"]["without"], json({"job_lock"}));
-    EXPECT_EQ(run({"replay", file}), 1) << out.str() << err.str();
-    EXPECT_THAT(out.str(), HasSubstr("FAILED: it fails exactly as recorded. Again:\n"));
-    EXPECT_EQ(run({"run", path("a.json"), "--failures", path("a.json")}), 1);
-    EXPECT_THAT(err.str(), HasSubstr("--failures: "));
 }
 
 TEST_F(Cli, VerifyComparesTwoRunsPerSeed) {

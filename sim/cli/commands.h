@@ -7,6 +7,7 @@
 namespace lockstep::sim::cli {
 
 [[nodiscard]] Exit run_command(const RunArgs& args, const Environment& environment);
+[[nodiscard]] Exit new_command(const NewArgs& args, const Environment& environment);
 [[nodiscard]] Exit validate_command(const ValidateArgs& args, const Environment& environment);
 [[nodiscard]] Exit verify_command(const VerifyArgs& args, const Environment& environment);
 [[nodiscard]] Exit explore_command(const ExploreArgs& args, const Environment& environment);

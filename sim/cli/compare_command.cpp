@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ostream>
 
+#include "engine/config/nearest.h"
 #include "reports/atomic_file.h"
 #include "reports/compare/builds.h"
 #include "reports/compare/comparison_csv.h"
@@ -21,6 +22,7 @@
 #include "sim/cli/verdict.h"
 #include "sim/cli/version.h"
 #include "sim/compare/compare.h"
+#include "sim/measure/catalogue.h"
 #include "sim/scenario/text_file.h"
 
 namespace lockstep::sim::cli {
@@ -85,6 +87,20 @@ private:
         }
         if (args_.seeds > 0) plan.seeds = args_.seeds;
         if (args_.seed) plan.first_seed = *args_.seed;
+        if (!args_.objectives.empty()) plan.criteria.objectives = args_.objectives;
+        for (const std::string& objective : args_.objectives)
+            if (find_measure(objective) == nullptr)
+                return refuse(fmt::format("--objective: there is no measure \"{}\"{}", objective,
+                                          engine::suggestion(objective, measure_names())));
+        for (const std::string& assignment : args_.overrides) {
+            const std::size_t equals = assignment.find('=');
+            if (equals == std::string::npos || equals == 0)
+                return refuse(fmt::format("--set: expected PATH=VALUE, got \"{}\"", assignment));
+            // Before what a variant sets itself, which counts more.
+            for (VariantPlan& variant : plan.variants)
+                variant.settings.insert(variant.settings.begin(),
+                                        {assignment.substr(0, equals), assignment.substr(equals + 1)});
+        }
         return plan;
     }
 
@@ -154,6 +170,8 @@ private:
     tl::expected<Comparison, Refused> with_other_build(const Comparison& ours) const {
         std::vector<std::string> args{"compare", args_.file};
         for (const std::string& assignment : args_.vary) args.insert(args.end(), {"--vary", assignment});
+        for (const std::string& objective : args_.objectives) args.insert(args.end(), {"--objective", objective});
+        for (const std::string& assignment : args_.overrides) args.insert(args.end(), {"--set", assignment});
         if (args_.seeds > 0) args.insert(args.end(), {"--seeds", std::to_string(args_.seeds)});
         if (args_.seed) args.insert(args.end(), {"--seed", std::to_string(*args_.seed)});
         if (!args_.shard.is_whole())
@@ -214,6 +232,8 @@ private:
     [[nodiscard]] std::string command() const {
         std::string line = "lockstep compare " + shell_quoted(args_.file);
         for (const std::string& assignment : args_.vary) line += " --vary " + shell_quoted(assignment);
+        for (const std::string& objective : args_.objectives) line += " --objective " + shell_quoted(objective);
+        for (const std::string& assignment : args_.overrides) line += " --set " + shell_quoted(assignment);
         if (args_.seeds > 0) line += fmt::format(" --seeds {}", args_.seeds);
         if (args_.seed) line += fmt::format(" --seed {}", *args_.seed);
         if (!args_.against.empty()) line += " --against " + shell_quoted(args_.against);
@@ -233,8 +253,9 @@ private:
             if (!shown(made, measure.name)) continue;
             out << measure.name << "\n";
             for (std::size_t v = 0; v < made.variants.size(); ++v) {
-                out << fmt::format("  {:{}} {:>12}", made.variants[v].name, width,
-                                   reports::quantity_text(analysis.means[v][m], measure.unit));
+                out << fmt::format(
+                    "  {:{}} {:>12}", made.variants[v].name, width,
+                    reports::quantity_text(analysis.means[v][m], measure.unit, largest_mean(analysis, m)));
                 if (v > 0) out << "   " << reports::effect_words(analysis.effects[v][m], made.criteria.threshold);
                 out << '\n';
             }
@@ -243,6 +264,8 @@ private:
         if (!made.complete) out << "Interrupted: the figures are of the seeds that were run in every variant.\n";
         out << '\n';
         for (const std::string& sentence : analysis.verdict.sentences) out << sentence << '\n';
+        if (!analysis.verdict.rule.empty()) out << analysis.verdict.rule << '\n';
+        for (const std::string& line : analysis.verdict.apply) out << "Apply: " << line << '\n';
         if (!made.command.empty()) out << "Again: " << made.command << '\n';
     }
 

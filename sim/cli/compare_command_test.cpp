@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kScenario = R"({"name": "small", "duration": "5m",
     "cluster": {"schedulers": 1, "workers": [{"id": "w", "count": 2, "service_time": {"dist": "exp", "mean": "1s"}}]},
@@ -67,6 +68,16 @@ TEST_F(CompareCommand, SaysTheVerdictAndHowToRepeatIt) {
     EXPECT_THAT(out.str(), HasSubstr("submit_to_terminal.p99"));
     EXPECT_THAT(out.str(), HasSubstr("Again: lockstep compare " + scenario() +
                                      " --vary safety_unavailable_delay=5s,1s --seeds 3"));
+}
+
+TEST_F(CompareCommand, TakesObjectivesAndSettingsOfAllVariants) {
+    EXPECT_EQ(run({"--objective", "redis_commands_per_job", "--set", "cluster.schedulers=2"}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("redis_commands_per_job\n"));
+    EXPECT_THAT(out.str(), Not(HasSubstr("submit_to_terminal.p99\n")));
+    EXPECT_THAT(out.str(), HasSubstr(" --objective redis_commands_per_job --set cluster.schedulers=2 --seeds 3"));
+    EXPECT_EQ(run({"--objective", "redis_command_per_job"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("did you mean \"redis_commands_per_job\"?"));
+    EXPECT_EQ(run({"--set", "cluster.schedulrs=2"}), 2);
 }
 
 TEST_F(CompareCommand, SaysTheSameAgainByteForByte) {

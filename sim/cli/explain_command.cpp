@@ -13,7 +13,6 @@
 #include "sim/cli/verdict.h"
 #include "sim/cli/violation_text.h"
 #include "sim/explain/explanation.h"
-#include "sim/run/expectations.h"
 #include "sim/search/failure.h"
 
 namespace lockstep::sim::cli {
@@ -32,21 +31,18 @@ std::vector<std::string> jobs_of(const History& history) {
     return jobs;
 }
 
-/// The first job that did not come to what the file expects of it; empty = there is none.
-std::string disappointing_job(const Expectations& expect, const RunResult& result) {
-    for (const auto& [job, state] : expect.jobs) {
-        const auto outcome =
-            std::ranges::find(result.expectations, expected_of_job(job, state), &ExpectationOutcome::expected);
-        if (outcome != result.expectations.end() && !outcome->held) return job;
-    }
-    return {};
+/// The first job that shows that something did not come to what the file expects; empty = there is none.
+std::string disappointing_job(const RunResult& result) {
+    const auto shown =
+        std::ranges::find_if(result.expectations, [](const ExpectationOutcome& one) { return !one.job.empty(); });
+    return shown == result.expectations.end() ? std::string{} : shown->job;
 }
 
 class Explainer {
 public:
-    Explainer(const ExplainArgs& args, const Scenario& scenario, const RunResult& result, std::ostream& out)
+    Explainer(const ExplainArgs& args, const RunResult& result, std::ostream& out)
         : args_(args),
-          wanted_(args.job.empty() ? disappointing_job(scenario.expect, result) : args.job),
+          wanted_(args.job.empty() ? disappointing_job(result) : args.job),
           result_(result),
           history_(*result.history),
           causality_(history_),
@@ -69,8 +65,7 @@ public:
                 out_ << fmt::format("also: {}\n", violation_lines(result_.violations[i]).front());
         }
         for (const ExpectationOutcome& expectation : result_.expectations) {
-            if (!expectation.held)
-                out_ << fmt::format("expected {}, got {}\n", expectation.expected, expectation.actual);
+            if (!expectation.held) out_ << missed_text(expectation) << '\n';
         }
         const StoryChoice choice = chosen();
         auto jobs = jobs_of(history_);
@@ -177,7 +172,7 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
     }
     out << fmt::format("{}, seed {}, {} events, digest {}: {}\n\n", loaded->scenario.name, seed, result.events,
                        reports::digest_text(result.digest), result.passed ? "it holds" : "it FAILS");
-    Explainer explainer(args, loaded->scenario, result, out);
+    Explainer explainer(args, result, out);
     explainer.tell();
     const std::string replay = replay_line(args, loaded->is_scenario_file, seed, build);
     if (!args.html.empty() && !write_page(args.html, result, replay, environment)) return Exit::usage;

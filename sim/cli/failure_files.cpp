@@ -19,7 +19,7 @@ namespace {
 
 /// The scenario of the file as the command line changed it.
 tl::expected<Document, std::string> document_of(const Scenario& scenario, const SelectionArgs& args) {
-    auto loaded = load_replayable(scenario.file);
+    auto loaded = load_replayable(scenario.file, {.overrides = scenario.cell, .without = {}});
     if (!loaded) return tl::make_unexpected(loaded.error());
     Document document = std::move(loaded->failure.scenario);
     document.erase("proves");  // what is kept is one history
@@ -34,13 +34,9 @@ tl::expected<Document, std::string> document_of(const Scenario& scenario, const 
     return document;
 }
 
-/// `<invariant>-<scenario>-seed<seed>.json`, without what a file name should not have.
 std::string file_name(const std::string& signature, const RunResult& result) {
     const std::string kind = signature.substr(0, signature.find_first_of(": "));
-    std::string name = fmt::format("{}-{}-seed{}.json", kind, result.name, result.seed);
-    std::ranges::replace_if(
-        name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.'; }, '_');
-    return name;
+    return as_file_name(fmt::format("{}-{}-seed{}.json", kind, result.name, result.seed));
 }
 
 std::string kept_text(const Document& document, const RunResult& result, const Scenario& scenario,
@@ -51,6 +47,12 @@ std::string kept_text(const Document& document, const RunResult& result, const S
 }
 
 }  // namespace
+
+std::string as_file_name(std::string name) {
+    std::ranges::replace_if(
+        name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '-' && c != '_' && c != '.'; }, '_');
+    return name;
+}
 
 bool write_failures(const std::string& folder, const Selection& selection, const SweepOutcome& outcome,
                     const SelectionArgs& args, const Environment& environment, bool talk) {

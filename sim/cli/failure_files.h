@@ -14,4 +14,7 @@ namespace lockstep::sim::cli {
 [[nodiscard]] bool write_failures(const std::string& folder, const Selection& selection, const SweepOutcome& outcome,
                                   const SelectionArgs& args, const Environment& environment, bool talk);
 
+/// Without what a file name should not have.
+[[nodiscard]] std::string as_file_name(std::string name);
+
 }  // namespace lockstep::sim::cli

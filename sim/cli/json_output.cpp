@@ -43,6 +43,29 @@ nlohmann::json failure_json(const Failure& failure, const std::string& file, con
     return out;
 }
 
+reports::RunRecord record_of(const Scenario& scenario, const RunResult& result, const std::string& replay) {
+    return {.file = result.file,
+            .name = result.name,
+            .seed = result.seed,
+            .passed = result.passed,
+            .digest = result.digest,
+            .virtual_ms = result.virtual_ms,
+            .wall_ms = result.wall_ms,
+            .events = result.events,
+            .states = result.states,
+            .runs = result.runs,
+            .metrics = result.metrics,
+            .violations = result.violations,
+            .expectations = result.expectations,
+            .faults = result.faults,
+            .exercised = result.exercised,
+            .histories = result.histories,
+            .without = scenario.without,
+            .reached = result.reached,
+            .error = result.error,
+            .replay = replay};
+}
+
 void print_document(const nlohmann::json& document, const Environment& environment) {
     environment.out << reports::document_text(document);
 }

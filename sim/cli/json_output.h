@@ -17,6 +17,10 @@ namespace lockstep::sim::cli {
 /// `file`: where it is kept; empty = nowhere.
 [[nodiscard]] nlohmann::json failure_json(const Failure& failure, const std::string& file, const std::string& replay);
 
+/// `replay`: the command that makes the run again.
+[[nodiscard]] reports::RunRecord record_of(const Scenario& scenario, const RunResult& result,
+                                           const std::string& replay);
+
 /// The one document on standard output.
 void print_document(const nlohmann::json& document, const Environment& environment);
 

@@ -39,7 +39,7 @@ protected:
         json document = json::parse(out.str(), nullptr, false);
         EXPECT_FALSE(document.is_discarded()) << out.str();
         EXPECT_EQ(document["version"], 1);
-        EXPECT_EQ(document["schema_version"], "1.2");
+        EXPECT_EQ(document["schema_version"], "1.3");
         EXPECT_EQ(document["command"], args.front());
         EXPECT_EQ(document["exit"], exit);
         return document;

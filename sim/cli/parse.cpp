@@ -1,5 +1,7 @@
 #include "sim/cli/parse.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <utility>
 
@@ -31,6 +33,7 @@ struct Tree {
     usage::Program app{kDescription, "lockstep"};
     TalkArgs talk;
     RunArgs run;
+    NewArgs made;
     ValidateArgs validate;
     VerifyArgs verify;
     ExploreArgs explore;
@@ -53,6 +56,7 @@ struct Tree {
         add_talk(app, talk);
         app.require_subcommand();
         add(add_run(app, run), run);
+        add(add_new(app, made), made);
         add(add_validate(app, validate), validate);
         add(add_verify(app, verify), verify);
         add(add_explore(app, explore), explore);
@@ -72,6 +76,15 @@ struct Tree {
                     "See lockstep dev --help.\n",
                     true, Exit::usage};
             });
+        // These are settled before anything is parsed; an option before them is not.
+        const auto comes_first = [this](const char* word, const char* help) {
+            app.subcommand(word, help).on_parsed([this, word] {
+                chosen =
+                    Print{fmt::format("lockstep: {} is the first word, before any option\n", word), true, Exit::usage};
+            });
+        };
+        comes_first("help", "explain a subcommand: lockstep help run");
+        comes_first("version", "print the version and the commit");
         add_completion(app, shell).on_parsed([this] { chosen = Print{completion_of(app, shell)}; });
         add_manual(app).on_parsed([this] { chosen = Print{manual_of(app, kVersion)}; });
     }

@@ -21,7 +21,7 @@ struct Print {
 };
 
 using Command = std::variant<Print, RunArgs, ValidateArgs, VerifyArgs, ExploreArgs, EnumerateArgs, CoverageArgs,
-                             OutputsArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs>;
+                             OutputsArgs, CompareArgs, ShrinkArgs, ReplayArgs, ExplainArgs, ListArgs, NewArgs>;
 
 struct Parsed {
     Command command;

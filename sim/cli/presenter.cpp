@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
-#include <utility>
+#include <set>
 
+#include "sim/cli/build_name.h"
 #include "sim/cli/violation_text.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/contradictions.h"
 
 namespace lockstep::sim::cli {
 
@@ -23,14 +25,9 @@ constexpr std::size_t kFailuresShownMax = 10;
 
 bool failed(const RunResult& result) { return !result.interrupted && !result.passed; }
 
-std::string seeds_text(const std::vector<const RunResult*>& results) {
-    const auto [first, last] =
-        std::ranges::minmax_element(results, {}, [](const RunResult* result) { return result->seed; });
-    if (results.size() == 1) return fmt::format("seed {}", (*first)->seed);
-    return fmt::format("seeds {}-{}", (*first)->seed, (*last)->seed);
+std::string counted(std::uint64_t n, const std::string& noun, const std::string& nouns = {}) {
+    return fmt::format("{} {}", n, n == 1 ? noun : nouns.empty() ? noun + "s" : nouns);
 }
-
-std::string counted(std::uint64_t n, const char* noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
 
 /// A counterexample stands below its scenario.
 std::string shown_name(const Scenario& scenario) {
@@ -50,14 +47,12 @@ std::string human_duration(std::int64_t millis) {
     return fmt::format("{}h{:02}m", seconds / 3600, seconds % 3600 / 60);
 }
 
-Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out,
-                     bool colour, bool quiet)
+Presenter::Presenter(const Selection& selection, const SelectionArgs& args, const Environment& environment)
     : selection_(selection),
       args_(args),
-      build_(std::move(build)),
-      out_(out),
-      colour_(colour),
-      quiet_(quiet),
+      environment_(environment),
+      build_(build_name(environment)),
+      out_(environment.out),
       files_(selection.scenarios.size()) {
     for (const PlannedRun& run : selection.plan) ++files_[run.scenario].planned;
     for (const Scenario& scenario : selection.scenarios)
@@ -65,11 +60,11 @@ Presenter::Presenter(const Selection& selection, const SelectionArgs& args, std:
 }
 
 std::string Presenter::painted(const char* colour, const std::string& text) const {
-    return colour_ ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
+    return environment_.colour ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : text;
 }
 
 void Presenter::begin(unsigned threads) {
-    if (quiet_) return;
+    if (environment_.quiet) return;
     const auto files =
         static_cast<std::uint64_t>(std::ranges::count(selection_.scenarios, false, &Scenario::counterexample));
     out_ << fmt::format("lockstep {}: {}, {}, {}\n", build_, counted(files, "scenario"),
@@ -84,7 +79,7 @@ bool Presenter::completed(const PlannedRun& run, const RunResult& result) {
 }
 
 bool Presenter::due() const {
-    return !quiet_ && shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned;
+    return !environment_.quiet && shown_ < files_.size() && files_[shown_].results.size() == files_[shown_].planned;
 }
 
 void Presenter::show() {
@@ -94,8 +89,9 @@ void Presenter::show() {
 
 void Presenter::file_line(std::size_t index) {
     const Scenario& scenario = selection_.scenarios[index];
-    const auto& results = files_[index].results;
+    std::vector<const RunResult*> results = files_[index].results;
     if (results.empty()) return;
+    std::ranges::sort(results, {}, &RunResult::seed);
     const auto bad = static_cast<std::size_t>(
         std::ranges::count_if(results, [](const RunResult* result) { return failed(*result); }));
     const bool interrupted =
@@ -115,6 +111,8 @@ void Presenter::file_line(std::size_t index) {
         mark = painted(kYellow, "STOPPED");
     else if (!unproved_of_file(scenario, results).empty())
         mark = painted(kYellow, "VACUOUS");
+    else if (!environment_.verbose)
+        return;
     out_ << fmt::format("{} {:<{}}  {}  {} {}  {} events  {}", mark, shown_name(scenario), name_width_,
                         seeds_text(results), human_duration(virtual_ms), args_.real ? "real" : "virtual", events,
                         human_duration(wall_ms));
@@ -128,7 +126,7 @@ void Presenter::finish(const SweepOutcome& outcome, const std::vector<std::strin
     for (File& file : files_) file.results.clear();
     for (std::size_t i = 0; i < outcome.results.size(); ++i)
         files_[outcome.runs[i].scenario].results.push_back(&outcome.results[i]);
-    if (!quiet_) account(outcome, wall);
+    if (!environment_.quiet) account(outcome, wall);
     if (!unproved.empty()) {
         out_ << painted(kYellow, "Left unproved")
              << " (a run counts only when it tested something; --allow-vacuous accepts it):\n";
@@ -150,14 +148,41 @@ void Presenter::account(const SweepOutcome& outcome, std::chrono::milliseconds w
         bad += failed(result) ? 1 : 0;
         passed += result.passed && !result.interrupted ? 1 : 0;
     }
-    out_ << fmt::format("\n{}: {} passed, {} failed. {} of {} time and {} in {}.\n",
+    if (environment_.verbose) out_ << '\n';
+    out_ << fmt::format("{}: {} passed, {} failed. {} of {} time and {} in {}.\n",
                         counted(outcome.results.size(), "run"), passed, bad, human_duration(virtual_ms),
                         args_.real ? "real" : "virtual", counted(events, "event"), human_duration(wall.count()));
     if (outcome.interrupted)
         out_ << painted(kYellow, fmt::format("Interrupted: {} of {} runs were made.\n", outcome.results.size(),
                                              selection_.plan.size()));
+    if (!environment_.verbose) return in_short(outcome);
     checked(outcome);
     disturbed(outcome);
+}
+
+void Presenter::in_short(const SweepOutcome& outcome) {
+    std::set<std::string> invariants;
+    std::set<std::string> branches;
+    std::uint64_t times = 0;
+    std::uint64_t armed = 0;
+    std::uint64_t effective = 0;
+    for (const RunResult& result : outcome.results) {
+        for (const auto& [name, count] : result.exercised) {
+            if (count > 0) invariants.insert(name);
+            times += count;
+        }
+        for (const auto& [name, count] : result.reached) branches.insert(name);
+        for (const FaultCount& fault : result.faults) {
+            armed += fault.armed > 0 ? 1 : 0;
+            effective += fault.effective > 0 ? 1 : 0;
+        }
+    }
+    std::string line =
+        fmt::format("{} put to the test, {}", counted(invariants.size(), "invariant"), counted(times, "time"));
+    if (armed > 0) line += fmt::format("; {} of {} took effect", effective, counted(armed, "fault"));
+    if (!branches.empty())
+        line += fmt::format("; {} reached", counted(branches.size(), "rare branch", "rare branches"));
+    out_ << line << " (-v lists them).\n";
 }
 
 void Presenter::checked(const SweepOutcome& outcome) {
@@ -215,38 +240,42 @@ void Presenter::disturbed(const SweepOutcome& outcome) {
 }
 
 void Presenter::failures(const SweepOutcome& outcome) {
-    std::vector<std::string> replays;
-    std::size_t hidden = 0;
-    for (std::size_t i = 0; i < outcome.results.size(); ++i) {
-        const RunResult& result = outcome.results[i];
-        if (!failed(result)) continue;
-        const Scenario& scenario = selection_.scenarios[outcome.runs[i].scenario];
-        if (replays.size() == kFailuresShownMax) {
-            ++hidden;
-            continue;
-        }
-        failure(scenario, result);
-        replays.push_back(replay_command(scenario, result.seed, args_, build_));
-    }
-    if (hidden > 0) out_ << fmt::format("\n... and {} more.\n", counted(hidden, "failed run"));
-    if (replays.size() < 2) return;  // of one, the verdict says how
+    const auto all = failed_alike(selection_, outcome);
+    const std::size_t told = std::min(all.size(), kFailuresShownMax);
+    for (std::size_t i = 0; i < told; ++i) failure(all[i]);
+    if (told < all.size()) out_ << '\n';
+    for (std::size_t i = told; i < all.size(); ++i) out_ << heading(all[i]) << "\n  " << all[i].signature << '\n';
+    if (all.size() < 2) return;  // of one, the verdict says how
     out_ << "\nTo replay:\n";
-    for (const std::string& line : replays) out_ << "  " << line << '\n';
+    for (const FailedAlike& failed : all) out_ << "  " << replay(failed) << '\n';
 }
 
-void Presenter::failure(const Scenario& scenario, const RunResult& result) {
-    out_ << fmt::format("\n{} {} seed {} ({})\n", painted(kRed, "FAILED"), scenario.name, result.seed, scenario.file);
+std::string Presenter::heading(const FailedAlike& failed) const {
+    return fmt::format("{} {} {} ({})", painted(kRed, "FAILED"), failed.scenario->name, seeds_text(failed.results),
+                       failed.scenario->file);
+}
+
+std::string Presenter::replay(const FailedAlike& failed, std::string_view subcommand) const {
+    return replay_command(*failed.scenario, failed.first().seed, args_, build_, subcommand);
+}
+
+void Presenter::failure(const FailedAlike& failed) {
+    const RunResult& result = failed.first();
+    const bool several = failed.results.size() > 1;
+    out_ << fmt::format("\n{}{}\n", heading(failed), several ? fmt::format("; with seed {}:", result.seed) : "");
     if (!result.error.empty()) out_ << fmt::format("  the harness itself failed: {}\n", result.error);
     for (const Violation& violation : result.violations) {
         for (const std::string& line : violation_lines(violation)) out_ << "  " << line << '\n';
         for (const std::string& line : last_lines(violation.story, kStoryLinesMax)) out_ << "    " << line << '\n';
     }
     for (const ExpectationOutcome& outcome : result.expectations)
-        if (!outcome.held) out_ << fmt::format("  expected {}, got {}\n", outcome.expected, outcome.actual);
+        if (!outcome.held) out_ << "  " << missed_text(outcome) << '\n';
+    for (const LoadError& contradiction : contradictions_in(*failed.scenario))
+        out_ << "  warning: " << to_string(contradiction) << '\n';
     // Without a violation there is no story above; a counterexample is explained with its mechanism switched off by hand.
-    if (result.error.empty() && result.violations.empty() && !scenario.counterexample)
-        out_ << "  explain: " << replay_command(scenario, result.seed, args_, build_, "explain") << '\n';
-    out_ << "  replay: " << replay_command(scenario, result.seed, args_, build_) << '\n';
+    if (result.error.empty() && result.violations.empty() && !failed.scenario->counterexample)
+        out_ << "  explain: " << replay(failed, "explain") << '\n';
+    out_ << "  replay: " << replay(failed) << '\n';
 }
 
 }  // namespace lockstep::sim::cli

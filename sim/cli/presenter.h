@@ -1,22 +1,22 @@
-// What `lockstep run` shows a person: a line per scenario as it completes, then a summary of what was checked, what was
-// disturbed and what was left unproved, and behind it each failure with its story and the line that replays it.
+// What `lockstep run` shows a person: a line for each scenario that did not hold, as it completes; how much was run and checked; what was
+// left unproved; and for each failure its story and the line that replays it. With -v also all of what holds.
 #pragma once
 
 #include <chrono>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sim/cli/failed_alike.h"
 #include "sim/cli/selection.h"
 
 namespace lockstep::sim::cli {
 
 class Presenter {
 public:
-    /// `selection` must outlive it. Writes to `out`; colour only when asked for. `build` is the program's.
-    /// `quiet`: only what is wrong.
-    Presenter(const Selection& selection, const SelectionArgs& args, std::string build, std::ostream& out, bool colour,
-              bool quiet);
+    /// All outlive it.
+    Presenter(const Selection& selection, const SelectionArgs& args, const Environment& environment);
 
     void begin(unsigned threads);
     /// After each run, in any order. Answers whether lines have become due: they appear in the order of the selection, so
@@ -38,18 +38,20 @@ private:
     void file_line(std::size_t index);
     /// Lines that have not been due yet, and the summary.
     void account(const SweepOutcome& outcome, std::chrono::milliseconds wall);
+    void in_short(const SweepOutcome& outcome);
     void checked(const SweepOutcome& outcome);
     void disturbed(const SweepOutcome& outcome);
     void failures(const SweepOutcome& outcome);
-    void failure(const Scenario& scenario, const RunResult& result);
+    void failure(const FailedAlike& failed);
+    [[nodiscard]] std::string heading(const FailedAlike& failed) const;
+    [[nodiscard]] std::string replay(const FailedAlike& failed, std::string_view subcommand = "run") const;
     [[nodiscard]] std::string painted(const char* colour, const std::string& text) const;
 
     const Selection& selection_;
     const SelectionArgs& args_;
+    const Environment& environment_;
     const std::string build_;
     std::ostream& out_;
-    const bool colour_;
-    const bool quiet_;
     std::vector<File> files_;
     std::size_t shown_ = 0;  // files whose line has been written
     std::size_t name_width_ = 0;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -9,6 +10,7 @@
 #include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/json_output.h"
+#include "sim/cli/replay_suite.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/verdict.h"
 #include "sim/cli/violation_text.h"
@@ -48,10 +50,10 @@ Verdict verdict_of(const Failure& recorded, const RunResult& result, const std::
     return verdict;
 }
 
-nlohmann::json replay_document(const ReplayArgs& args, const Failure& recorded, const RunResult& result,
+nlohmann::json replay_document(const std::string& file, const Failure& recorded, const RunResult& result,
                                const std::string& signature, Exit exit, const Environment& environment) {
     nlohmann::json document = document_head("replay", exit, environment);
-    document.update({{"file", args.file},
+    document.update({{"file", file},
                      {"seed", recorded.seed},
                      {"digest", reports::digest_text(result.digest)},
                      {"events", result.events},
@@ -60,13 +62,14 @@ nlohmann::json replay_document(const ReplayArgs& args, const Failure& recorded, 
                      {"same_digest", result.digest == recorded.digest},
                      {"violations", violations_json(result)},
                      {"expectations", expectations_json(result)},
-                     {"recorded", failure_json(recorded, args.file, "lockstep replay " + shell_quoted(args.file))}});
+                     {"recorded", failure_json(recorded, file, "lockstep replay " + shell_quoted(file))}});
     document["recorded"]["build"] = recorded.build;
     return document;
 }
 
 /// Looks at the world at one event or two.
 Exit look(const ReplayArgs& args, const Environment& environment) {
+    const std::string& file = args.paths.front();
     std::vector<std::uint64_t> events = args.diff.empty() ? args.until : args.diff;
     std::ranges::sort(events);
     if (events.size() > 2 || !args.trace.empty()) {
@@ -80,16 +83,16 @@ Exit look(const ReplayArgs& args, const Environment& environment) {
     }
     events.erase(std::ranges::unique(events).begin(), events.end());
     if (!mechanisms_known(args.without, environment)) return Exit::usage;
-    const auto loaded = load_replayable(args.file, {.overrides = args.overrides, .without = args.without});
+    const auto loaded = load_replayable(file, {.overrides = args.overrides, .without = args.without});
     if (!loaded) {
         environment.err << fmt::format("lockstep: {}\n", loaded.error());
         return Exit::usage;
     }
-    note_other_build(args.file, loaded->failure.build, environment);
+    note_other_build(file, loaded->failure.build, environment);
     const std::uint64_t seed = args.seed.value_or(loaded->failure.seed);
     CrashGuard crash("replay", spoken_reports(args.json, environment), environment);
     if (!crash.begin()) return Exit::usage;
-    crash.started(loaded->scenario.name, seed, "lockstep replay " + shell_quoted(args.file));
+    crash.started(loaded->scenario.name, seed, "lockstep replay " + shell_quoted(file));
     RunOptions options;
     options.stop = environment.stop;
     options.dump_at = events;
@@ -108,7 +111,7 @@ Exit look(const ReplayArgs& args, const Environment& environment) {
                                                       : difference_text(result.dumps.front(), result.dumps.back());
     if (args.json) {
         nlohmann::json document = document_head("replay", Exit::passed, environment);
-        document.update({{"file", args.file}, {"seed", seed}, {"dump", {{"events", events}, {"text", text}}}});
+        document.update({{"file", file}, {"seed", seed}, {"dump", {{"events", events}, {"text", text}}}});
         print_document(document, environment);
     }
     if (args.dump.empty() || args.dump == "-") {
@@ -125,24 +128,31 @@ Exit look(const ReplayArgs& args, const Environment& environment) {
 }  // namespace
 
 Exit replay_failure_command(const ReplayArgs& args, const Environment& environment) {
+    const std::string& file = args.paths.front();
+    std::error_code error;
+    if (args.paths.size() > 1 || !args.junit.empty() || std::filesystem::is_directory(file, error)) {
+        if (!args.looks() && args.trace.empty()) return replay_suite(args, environment);
+        environment.err << "lockstep: --until, --diff and --trace look at the run of one file, without --junit\n";
+        return Exit::usage;
+    }
     if (args.looks()) return look(args, environment);
     if (args.seed || !args.overrides.empty() || !args.without.empty() || !args.dump.empty()) {
         environment.err << "lockstep: --seed, --set, --without and --dump need --until or --diff: a replay as such "
                            "confirms what was recorded\n";
         return Exit::usage;
     }
-    const auto loaded = load_replayable(args.file);
+    const auto loaded = load_replayable(file);
     if (!loaded || loaded->is_scenario_file) {
         environment.err << (loaded
                                 ? fmt::format("lockstep: {} is a scenario, not a failure file: use lockstep run {}, or "
                                               "--until EVENT to look at the servers\n",
-                                              args.file, args.file)
+                                              file, file)
                                 : fmt::format("lockstep: {}\n", loaded.error()));
         return Exit::usage;
     }
     const Failure& recorded = loaded->failure;
-    note_other_build(args.file, recorded.build, environment);
-    const std::string again = "lockstep replay " + shell_quoted(args.file);
+    note_other_build(file, recorded.build, environment);
+    const std::string again = "lockstep replay " + shell_quoted(file);
     CrashGuard crash("replay", spoken_reports(args.json, environment), environment);
     if (!crash.begin()) return Exit::usage;
     crash.started(loaded->scenario.name, recorded.seed, again);
@@ -177,9 +187,9 @@ Exit replay_failure_command(const ReplayArgs& args, const Environment& environme
             "Another version of lockstep wrote the file, or determinism is broken (lockstep verify-determinism).\n",
             reports::digest_text(recorded.digest), recorded.events);
     if (args.json)
-        print_document(replay_document(args, recorded, result, signature, verdict.exit, environment), environment);
+        print_document(replay_document(file, recorded, result, signature, verdict.exit, environment), environment);
     if (verdict.exit != Exit::passed) {
-        verdict.problems.push_back({.file = args.file,
+        verdict.problems.push_back({.file = file,
                                     .title = signature.substr(0, signature.find(':')),
                                     .detail = fmt::format("{}: {}\nreplay: {}", verdict.sentence, signature, again)});
         verdict.again = again;

@@ -1,9 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+
+#include "engine/config/tunables.h"
 
 #include "reports/atomic_file.h"
 #include "reports/junit.h"
@@ -11,13 +17,14 @@
 #include "reports/run_tables.h"
 #include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/failed_alike.h"
 #include "sim/cli/failure_files.h"
+#include "sim/cli/json_output.h"
 #include "sim/cli/presenter.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/run_page.h"
 #include "sim/cli/selection.h"
 #include "sim/cli/verdict.h"
-#include "sim/cli/violation_text.h"
 
 namespace lockstep::sim::cli {
 
@@ -32,29 +39,6 @@ reports::RunRecord planned_record(const Scenario& scenario, std::uint64_t seed, 
     record.without = scenario.without;
     record.replay = replay;
     return record;
-}
-
-reports::RunRecord record_of(const Scenario& scenario, const RunResult& result, const std::string& replay) {
-    return {.file = result.file,
-            .name = result.name,
-            .seed = result.seed,
-            .passed = result.passed,
-            .digest = result.digest,
-            .virtual_ms = result.virtual_ms,
-            .wall_ms = result.wall_ms,
-            .events = result.events,
-            .states = result.states,
-            .runs = result.runs,
-            .metrics = result.metrics,
-            .violations = result.violations,
-            .expectations = result.expectations,
-            .faults = result.faults,
-            .exercised = result.exercised,
-            .histories = result.histories,
-            .without = scenario.without,
-            .reached = result.reached,
-            .error = result.error,
-            .replay = replay};
 }
 
 reports::RunRecord record_in(const Selection& selection, const SweepOutcome& outcome, std::size_t index,
@@ -84,10 +68,24 @@ reports::RunReport report_of(const Selection& selection, const SweepOutcome& out
     return report;
 }
 
-std::vector<std::string> unproved_sentences(const Selection& selection, const SweepOutcome& outcome) {
+/// Runs that were ended by --run-timeout, a sentence for each file.
+std::vector<std::string> without_verdict(const Selection& selection, const SweepOutcome& outcome,
+                                         const std::string& limit) {
+    std::map<std::size_t, std::vector<const RunResult*>> by_file;
+    for (std::size_t i = 0; i < outcome.results.size(); ++i)
+        if (outcome.results[i].out_of_time) by_file[outcome.runs[i].scenario].push_back(&outcome.results[i]);
+    std::vector<std::string> sentences;
+    for (const auto& [scenario, results] : by_file)
+        sentences.push_back(fmt::format("{}: no verdict on {}, which took longer than {} (--run-timeout)",
+                                        selection.scenarios[scenario].file, seeds_text(results), limit));
+    return sentences;
+}
+
+std::vector<std::string> unproved_sentences(const Selection& selection, const SweepOutcome& outcome,
+                                            const RunArgs& args) {
     if (selection.scenarios.empty()) return {"nothing was selected"};
     if (selection.plan.empty()) return {"this part has no run: there are more parts than runs"};
-    std::vector<std::string> sentences;
+    std::vector<std::string> sentences = without_verdict(selection, outcome, args.run_timeout);
     std::vector<std::vector<const RunResult*>> by_file(selection.scenarios.size());
     for (std::size_t i = 0; i < outcome.results.size(); ++i)
         by_file[outcome.runs[i].scenario].push_back(&outcome.results[i]);
@@ -98,8 +96,8 @@ std::vector<std::string> unproved_sentences(const Selection& selection, const Sw
     }
     // Half a selection proves nothing about the whole.
     const bool complete = outcome.results.size() == selection.plan.size();
-    if (!complete || !selection.whole_folder) return sentences;
-    const auto of_selection = unproved_of_selection(selection.scenarios, outcome);
+    if (!complete || !args.all_invariants) return sentences;
+    const auto of_selection = unproved_of_selection(outcome);
     sentences.insert(sentences.end(), of_selection.begin(), of_selection.end());
     return sentences;
 }
@@ -151,23 +149,45 @@ bool finish_trace(reports::AtomicFile& trace, const std::vector<RunResult>& resu
     return done.has_value();
 }
 
-/// Makes the run that is worth a look once more and draws it.
+/// The runs that failed, or else the first.
+std::vector<std::size_t> worth_a_look(const SweepOutcome& outcome) {
+    std::vector<std::size_t> failed;
+    for (std::size_t i = 0; i < outcome.results.size(); ++i)
+        if (!outcome.results[i].passed && !outcome.results[i].interrupted) failed.push_back(i);
+    if (failed.empty()) failed.push_back(0);
+    return failed;
+}
+
+/// Makes the runs that are worth a look once more and draws them.
 bool write_html(const RunArgs& args, const Selection& selection, const SweepOutcome& outcome,
                 const Environment& environment) {
+    constexpr std::size_t kPagesMax = 100;  // of up to 5 MB each
     if (outcome.results.empty() || outcome.interrupted) {
         environment.err << "lockstep: --html: no run was made that could be shown\n";
         return false;
     }
-    const auto failed = std::ranges::find(outcome.results, false, &RunResult::passed);
-    const auto index = failed == outcome.results.end() ? 0 : failed - outcome.results.begin();
-    const Scenario& scenario = selection.scenarios[outcome.runs[static_cast<std::size_t>(index)].scenario];
-    const std::uint64_t seed = outcome.results[static_cast<std::size_t>(index)].seed;
-    RunOptions options;
-    options.stop = environment.stop;
-    options.history = true;
-    const RunResult result = environment.runner(scenario, seed, options);
-    return write_page(args.html, result, replay_command(scenario, seed, args.selection, build_name(environment)),
-                      environment);
+    std::error_code error;
+    const bool into_folder = args.html.ends_with('/') || std::filesystem::is_directory(args.html, error);
+    auto shown = worth_a_look(outcome);
+    const std::size_t most = into_folder ? kPagesMax : 1;
+    if (into_folder && shown.size() > most)
+        environment.err << fmt::format("lockstep: note: --html: pages of the first {} of {} runs\n", most,
+                                       shown.size());
+    shown.resize(std::min(shown.size(), most));
+    bool written = true;
+    for (const std::size_t index : shown) {
+        const Scenario& scenario = selection.scenarios[outcome.runs[index].scenario];
+        const std::uint64_t seed = outcome.results[index].seed;
+        RunOptions options;
+        options.stop = environment.stop;
+        options.history = true;
+        const RunResult result = environment.runner(scenario, seed, options);
+        const std::string name = as_file_name(fmt::format("{}-seed{}.html", scenario.name, seed));
+        const std::string path = into_folder ? (std::filesystem::path(args.html) / name).string() : args.html;
+        written &= write_page(path, result, replay_command(scenario, seed, args.selection, build_name(environment)),
+                              environment);
+    }
+    return written;
 }
 
 /// The first line of the trace of the one run.
@@ -177,35 +197,18 @@ std::string trace_heading(const Selection& selection, const RunArgs& args, const
     return heading_of_trace(scenario.name, run.seed, build, replay_command(scenario, run.seed, args.selection, build));
 }
 
-/// One line for the page of a CI system: the first thing that is wrong with a run.
-reports::Annotation problem_of(const reports::RunRecord& run) {
-    std::string what = "the run did not pass";
-    std::string detail = "a counterexample that holds proves nothing";
-    if (!run.error.empty()) {
-        what = "the harness itself failed";
-        detail = run.error;
-    } else if (!run.violations.empty()) {
-        what = run.violations.front().invariant;
-        detail = violation_lines(run.violations.front()).front();
-    } else if (const auto broken = std::ranges::find(run.expectations, false, &ExpectationOutcome::held);
-               broken != run.expectations.end()) {
-        what = "expectation";
-        detail = fmt::format("expected {}, got {}", broken->expected, broken->actual);
-    }
-    return {.file = run.file,
-            .title = fmt::format("{} seed {}: {}", run.name, run.seed, what),
-            .detail = detail + "\nreplay: " + run.replay};
-}
-
-Verdict verdict_of(const Selection& selection, const SweepOutcome& outcome, const reports::RunReport& report,
-                   const std::vector<std::string>& unproved, Exit exit) {
+Verdict verdict_of(const Selection& selection, const SweepOutcome& outcome, const RunArgs& args,
+                   const std::string& build, const std::vector<std::string>& unproved, Exit exit) {
     Verdict verdict{.command = "run", .exit = exit, .sentence = {}, .again = {}};
-    for (const reports::RunRecord& run : report.results) {
-        if (run.passed) continue;
-        if (verdict.again.empty()) verdict.again = run.replay;
-        verdict.problems.push_back(problem_of(run));
+    std::size_t failures = 0;
+    for (const FailedAlike& failed : failed_alike(selection, outcome)) {
+        const std::string replay = replay_command(*failed.scenario, failed.first().seed, args.selection, build);
+        if (verdict.again.empty()) verdict.again = replay;
+        verdict.problems.push_back(annotation_of(failed, replay));
+        failures += failed.results.size();
     }
-    const std::size_t failures = verdict.problems.size();
+    const auto made = static_cast<std::size_t>(std::ranges::count(outcome.results, false, &RunResult::interrupted));
+    const std::size_t ways = verdict.problems.size();
     if (exit == Exit::nothing_proved) {
         verdict.sentence = unproved.front();
         if (unproved.size() > 1)
@@ -217,22 +220,74 @@ Verdict verdict_of(const Selection& selection, const SweepOutcome& outcome, cons
     } else if (exit == Exit::usage) {
         verdict.sentence = "the runs held, and not every file could be written";
     } else if (failures > 0) {
-        verdict.sentence = fmt::format("{} of {} run{} failed", failures, report.results.size(),
-                                       report.results.size() == 1 ? "" : "s");
+        verdict.sentence = fmt::format("{} of {} run{} failed{}", failures, made, made == 1 ? "" : "s",
+                                       ways == 1 ? "" : fmt::format(", in {} ways", ways));
     } else {
-        verdict.sentence = fmt::format("{} run{} held", report.results.size(), report.results.size() == 1 ? "" : "s");
+        verdict.sentence = fmt::format("{} run{} held", made, made == 1 ? "" : "s");
     }
     return verdict;
+}
+
+/// Options that cannot stand together; empty: they can.
+std::string contradiction_in(const RunArgs& args) {
+    if (args.all_invariants && !args.selection.shard.is_whole())
+        return "--require-all-invariants looks at all runs, and --shard makes some of them";
+    if (!args.run_timeout.empty() && args.selection.real)
+        return "--run-timeout is for simulated runs; --real-limit bounds those on real servers";
+    return {};
+}
+
+/// Zero: there is none. Nothing: it is none, which has been said.
+std::optional<engine::Duration> time_limit_of(const RunArgs& args, const Environment& environment) {
+    if (args.run_timeout.empty()) return engine::Duration{};
+    const auto limit = engine::parse_duration(args.run_timeout);
+    if (limit && limit->count() > 0) return *limit;
+    environment.err << fmt::format("lockstep: --run-timeout: {}\n",
+                                   limit ? "expected a duration of more than 0" : limit.error());
+    return {};
+}
+
+Exit list_runs(const Selection& selection, const RunArgs& args, const Environment& environment) {
+    const Exit exit = selection.plan.empty() ? Exit::nothing_proved : Exit::passed;
+    if (!args.json.empty()) {
+        nlohmann::json document = document_head("run", exit, environment);
+        document["runs"] = nlohmann::json::array();
+        for (const PlannedRun& run : selection.plan) {
+            const Scenario& scenario = selection.scenarios[run.scenario];
+            document["runs"].push_back({{"file", scenario.file},
+                                        {"name", scenario.name},
+                                        {"seed", run.seed},
+                                        {"tags", scenario.tags},
+                                        {"without", scenario.without}});
+        }
+        print_document(document, environment);
+        return exit;
+    }
+    for (const PlannedRun& run : selection.plan) {
+        const Scenario& scenario = selection.scenarios[run.scenario];
+        environment.out << fmt::format(
+            "{}  {}  seed {}{}\n", scenario.file, scenario.name, run.seed,
+            scenario.tags.empty() ? "" : fmt::format("  [{}]", fmt::join(scenario.tags, " ")));
+    }
+    if (selection.plan.empty()) environment.out << "NOTHING PROVED: nothing was selected.\n";
+    return exit;
 }
 
 }  // namespace
 
 Exit run_command(const RunArgs& args, const Environment& environment) {
+    if (const std::string why = contradiction_in(args); !why.empty()) {
+        environment.err << fmt::format("lockstep: {}\n", why);
+        return Exit::usage;
+    }
+    const auto time_limit = time_limit_of(args, environment);
+    if (!time_limit) return Exit::usage;
     SelectionArgs wanted = args.selection;
     // A trace is of one run; and real servers have all mechanisms.
     wanted.one_half = !args.trace.empty() || wanted.real;
     auto selection = select(wanted, "run", environment);
     if (!selection || !adapted(*selection, args, environment)) return Exit::usage;
+    if (args.list) return list_runs(*selection, args, environment);
     if (!args.trace.empty() && selection->plan.size() != 1) {
         environment.err << fmt::format(
             "lockstep: --trace needs exactly one run, but {} are selected; name one file and use --seed\n",
@@ -244,7 +299,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     const std::string build = build_name(environment);
     CrashGuard crash("run", {args.junit, args.json, environment.step_summary}, environment);
     if (!crash.begin()) return Exit::usage;
-    Presenter presenter(*selection, args.selection, build, environment.out, environment.colour, environment.quiet);
+    Presenter presenter(*selection, args.selection, environment);
     Progress progress(environment.err, environment.watcher, selection->plan.size());
     if (talk) presenter.begin(threads);
 
@@ -252,6 +307,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     options.threads = threads;
     options.fail_fast = args.fail_fast;
     options.run.stop = environment.stop;
+    options.run.time_limit = *time_limit;
     std::optional<reports::AtomicFile> trace;
     if (!args.trace.empty()) {
         options.run.trace = &trace.emplace(args.trace);
@@ -276,7 +332,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     const auto wall = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started);
 
     progress.clear();
-    const auto unproved = unproved_sentences(*selection, outcome);
+    const auto unproved = unproved_sentences(*selection, outcome, args);
     const bool kept =
         args.failures.empty() || write_failures(args.failures, *selection, outcome, args.selection, environment, talk);
     if (talk)
@@ -284,14 +340,18 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     else
         for (const std::string& sentence : unproved) environment.err << "unproved: " << sentence << '\n';
     if (environment.afterword) environment.afterword(talk ? environment.out : environment.err);
-    const reports::RunReport report = report_of(*selection, outcome, args.selection, build, unproved);
-    const bool written = write_reports(args, report, environment);
     const bool traced = !trace || finish_trace(*trace, outcome.results, environment);
     const bool shown = args.html.empty() || write_html(args, *selection, outcome, environment);
     Exit exit = exit_of(outcome, !unproved.empty(), args.allow_vacuous);
-    if (exit == Exit::passed && !(written && traced && shown && kept)) exit = Exit::usage;
+    if (exit == Exit::passed && !(traced && shown && kept)) exit = Exit::usage;
+    reports::RunReport report = report_of(*selection, outcome, args.selection, build, unproved);
+    report.exit = static_cast<int>(exit);
+    report.verdict = word_of(exit);
+    const bool written = write_reports(args, report, environment);
+    if (exit == Exit::passed && !written) exit = Exit::usage;
     if (talk && !environment.quiet) environment.out << '\n';
-    return conclude(verdict_of(*selection, outcome, report, unproved, exit), talk_of(!talk, environment), environment);
+    return conclude(verdict_of(*selection, outcome, args, build, unproved, exit), talk_of(!talk, environment),
+                    environment);
 }
 
 }  // namespace lockstep::sim::cli

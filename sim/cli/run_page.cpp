@@ -20,8 +20,7 @@ std::vector<std::string> verdict_of(const RunResult& result) {
         lines.insert(lines.end(), own.begin(), violation.fact.what.empty() ? own.begin() + 1 : own.end());
     }
     for (const ExpectationOutcome& expectation : result.expectations) {
-        if (!expectation.held)
-            lines.push_back(fmt::format("expected {}, got {}", expectation.expected, expectation.actual));
+        if (!expectation.held) lines.push_back(missed_text(expectation));
     }
     return lines;
 }

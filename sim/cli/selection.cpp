@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <ostream>
 
 #include "engine/config/nearest.h"
@@ -28,13 +29,6 @@ bool selected(const Scenario& scenario, const SelectionArgs& args) {
                             return std::ranges::find(scenario.tags, tag) != scenario.tags.end();
                         });
     return by_name && by_tag;
-}
-
-/// By its name, from wherever it is run.
-bool names_the_default_folder(const std::string& path) {
-    std::error_code error;
-    return std::filesystem::is_directory(path, error) &&
-           std::filesystem::weakly_canonical(path, error).filename() == kDefaultFolder;
 }
 
 void keep_part(Selection& selection, const Shard& shard) {
@@ -72,11 +66,11 @@ Loaded<std::vector<Scenario>> load_all(const std::vector<std::string>& paths, co
     std::vector<Scenario> scenarios;
     std::vector<LoadError> errors;
     for (const auto& file : *files) {
-        auto scenario = load_scenario(file, options);
-        if (scenario)
-            scenarios.push_back(std::move(*scenario));
+        auto of_file = load_scenarios(file, options);
+        if (of_file)
+            std::ranges::move(*of_file, std::back_inserter(scenarios));
         else
-            errors.insert(errors.end(), scenario.error().begin(), scenario.error().end());
+            errors.insert(errors.end(), of_file.error().begin(), of_file.error().end());
     }
     if (!errors.empty()) return tl::make_unexpected(std::move(errors));
     return scenarios;
@@ -111,8 +105,6 @@ std::optional<Selection> select(const SelectionArgs& args, const std::string& co
         const Scenario& added = selection.scenarios.back();
         if (added.proves && !args.one_half) selection.scenarios.push_back(counterexample_of(added));
     }
-    selection.whole_folder = args.shard.is_whole() && args.filters.empty() && args.tags.empty() &&
-                             (args.paths.empty() || std::ranges::any_of(args.paths, names_the_default_folder));
     selection.plan = plan_runs(selection.scenarios, args.seed ? &*args.seed : nullptr, args.seeds);
     keep_part(selection, args.shard);
     return selection;
@@ -132,6 +124,7 @@ std::string shell_quoted(const std::string& word) {
 std::string replay_command(const Scenario& scenario, std::uint64_t seed, const SelectionArgs& args,
                            const std::string& build, std::string_view subcommand) {
     std::string line = fmt::format("lockstep {} {} --seed {}", subcommand, shell_quoted(scenario.file), seed);
+    for (const std::string& assignment : scenario.cell) line += " --set " + shell_quoted(assignment);
     for (const std::string& assignment : args.overrides) line += " --set " + shell_quoted(assignment);
     for (const std::string& mechanism : args.without) line += " --without " + mechanism;
     if (args.real) line += " --real";

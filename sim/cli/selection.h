@@ -20,7 +20,6 @@ struct Selection {
     std::vector<PlannedRun> plan;
     /// Those with runs in another part (`--shard`): what they leave unproved here may be proved there.
     std::set<std::size_t> shared_out{};
-    bool whole_folder = false;  // all of the default folder, which is meant to put every rule to the test
 };
 
 /// Nothing when an input was wrong: everything that was wrong has been said on `err` then, and to CI as of `command`.

@@ -10,6 +10,7 @@
 #include "sim/cli/selection.h"
 #include "sim/cli/verdict.h"
 #include "sim/compare/worlds.h"
+#include "sim/scenario/contradictions.h"
 
 namespace lockstep::sim::cli {
 
@@ -73,6 +74,9 @@ Exit validate_command(const ValidateArgs& args, const Environment& environment) 
     else
         for (const LoadError& error : errors) environment.err << to_string(error) << '\n';
     if (!errors.empty()) return conclude(wrong_input("validate", errors), environment.err, environment);
+    for (const Scenario& scenario : *scenarios)
+        for (const LoadError& contradiction : contradictions_in(scenario))
+            environment.err << "warning: " << to_string(contradiction) << '\n';
     tell_ci({.command = "validate",
              .exit = Exit::passed,
              .sentence = fmt::format("{} file{} sound", files, files == 1 ? " is" : "s are"),

@@ -38,7 +38,10 @@ std::string_view word_of(Exit exit) {
 
 Exit conclude(const Verdict& verdict, std::ostream& say, const Environment& environment) {
     tell_ci(verdict, say, environment);
-    say << fmt::format("{}: {}.", word_of(verdict.exit), verdict.sentence);
+    const bool coloured = environment.colour && &say == &environment.out;
+    const char* const colour = verdict.exit == Exit::passed ? "\x1b[32m" : "\x1b[31m";
+    say << fmt::format("{}{}{}: {}.", coloured ? colour : "", word_of(verdict.exit), coloured ? "\x1b[0m" : "",
+                       verdict.sentence);
     if (!verdict.again.empty())
         say << fmt::format(" {}:\n  {}", verdict.problems.size() > 1 ? "The first again" : "Again", verdict.again);
     say << '\n';

@@ -42,9 +42,7 @@ std::string problem_of(const RunResult& result) {
     if (!result.violations.empty())
         return fmt::format("{}: {}", result.violations.front().invariant, result.violations.front().detail);
     const auto broken = std::ranges::find(result.expectations, false, &ExpectationOutcome::held);
-    if (broken != result.expectations.end())
-        return fmt::format("expected {}, found {}", broken->expected, broken->actual);
-    return {};
+    return broken == result.expectations.end() ? std::string{} : missed_text(*broken);
 }
 
 /// The pairs that were run in every variant.
@@ -67,10 +65,12 @@ std::vector<std::string> names_of_measures(const ComparisonPlan& plan, const std
     std::vector<std::string> names(taken.begin(), taken.end());
     sort_measures(names);
     if (plan.measures.empty()) return names;
-    // What better means is always shown.
+    // What better means is always shown, and what must not become worse.
     std::set<std::string> wanted(plan.measures.begin(), plan.measures.end());
     wanted.insert(plan.criteria.objectives.begin(), plan.criteria.objectives.end());
     for (const auto& [name, limit] : plan.criteria.limits) wanted.insert(name);
+    for (const std::string& name : names)
+        if (find_measure(name)->guard) wanted.insert(name);
     names.assign(wanted.begin(), wanted.end());
     sort_measures(names);
     return names;

@@ -27,13 +27,19 @@ constexpr std::array kTable{
                 "how long a job that timed out had been in the state in which it did"},
     MeasureInfo{"delay_lateness", Kind::samples, "ms", Better::lower,
                 "from when a step of a workflow run was to go on, after a delay or for its next try, until it did"},
-    MeasureInfo{"jobs_not_ended", Kind::number, "count", Better::lower,
-                "jobs that had not ended when the run was over"},
+    MeasureInfo{"jobs_succeeded", Kind::number, "count", Better::higher, "jobs that are SUCCEEDED at the end", true},
+    MeasureInfo{"jobs_failed", Kind::number, "count", Better::lower, "jobs that are FAILED at the end", true},
+    MeasureInfo{"jobs_timed_out", Kind::number, "count", Better::lower, "jobs that are TIMEOUT at the end", true},
+    MeasureInfo{"jobs_not_ended", Kind::number, "count", Better::lower, "jobs that had not ended when the run was over",
+                true},
     MeasureInfo{"waiting", Kind::each, "ms", Better::lower,
                 "how long a job waited for this, added up over its life; mean over all jobs"},
     MeasureInfo{"in_state", Kind::samples_of_each, "ms", Better::neither, "how long a job stayed in this state"},
-    MeasureInfo{"attempts_per_job", Kind::samples, "count", Better::lower, "dispatches of a job"},
-    MeasureInfo{"dead_letters", Kind::number, "count", Better::lower, "dead letters"},
+    MeasureInfo{"attempts_per_job", Kind::samples, "count", Better::lower,
+                "scheduling tries of a job, as its record counts them"},
+    MeasureInfo{"retry_amplification", Kind::number, "ratio", Better::lower,
+                "scheduling tries of all jobs, for each job that was tried"},
+    MeasureInfo{"dead_letters", Kind::number, "count", Better::lower, "dead letters", true},
     MeasureInfo{"dead_letters", Kind::each, "count", Better::lower, "dead letters with this code"},
     MeasureInfo{"times_reached", Kind::each, "count", Better::neither,
                 "how often the engine came to this rare place (lockstep list)"},
@@ -54,7 +60,11 @@ constexpr std::array kTable{
     MeasureInfo{"policy_unanswered_in_a_row", Kind::number, "count", Better::lower,
                 "the longest row of questions of one replica that policy did not answer"},
     MeasureInfo{"let_through_unseen", Kind::number, "count", Better::lower,
-                "how often a job was let through without an answer of policy, as Redis counts it"},
+                "how often a job was let through without an answer of policy, as Redis counts it", true},
+    MeasureInfo{"outputs_passed_unseen", Kind::number, "count", Better::lower,
+                "outputs that can be read without a verdict of policy, whose scan was given up", true},
+    MeasureInfo{"quarantined_unseen", Kind::number, "count", Better::lower,
+                "outputs that are withheld without a verdict of policy", true},
     MeasureInfo{"circuit_not_closed", Kind::number, "ms", Better::lower,
                 "time from a trip of a circuit until it closed"},
     MeasureInfo{"redis_commands_per_job", Kind::number, "count", Better::lower,
@@ -93,7 +103,7 @@ const MeasureInfo* find_measure(std::string_view name) {
 reports::Measure describe_measure(const std::string& name) {
     const MeasureInfo* info = find_measure(name);
     PRECONDITION(info != nullptr, "there is no measure \"{}\"", name);
-    return {name, std::string(info->unit), info->better, std::string(info->about)};
+    return {name, std::string(info->unit), info->better, std::string(info->about), info->guard};
 }
 
 std::vector<std::string> measure_names() {

@@ -21,6 +21,7 @@ struct MeasureInfo {
     std::string_view unit;
     reports::Measure::Better better{};
     std::string_view about;
+    bool guard = false;  // see reports::Measure
 };
 
 /// In the order of reports.

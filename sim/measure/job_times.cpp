@@ -1,5 +1,6 @@
 #include "sim/measure/job_times.h"
 
+#include <charconv>
 #include <utility>
 
 #include "sim/measure/units.h"
@@ -59,7 +60,6 @@ void JobTimes::enter(Job& job, std::string_view state, Time now) {
     job.state = state;
     job.since = now;
     if (state == "DISPATCHED") {
-        ++job.attempts;
         if (!std::exchange(job.dispatched, true)) samples_["submit_to_dispatch"].push_back(millis(now - job.submitted));
     }
     if (with_a_worker(state) || is_end(state)) stop_waiting(job, now);
@@ -105,13 +105,14 @@ void JobTimes::end_waits(Time now) {
 
 void JobTimes::hash_set(fakes::NodeId /*client*/, std::string_view key, std::string_view field,
                         const std::string* /*before*/, std::string_view after) {
-    // A commit writes dozens of fields: whose they are is looked up for the four that count.
-    const bool counts =
-        field == "tenant" || field == "ls_waits_since" || field == "ls_queue" || field == "ls_last_cause";
+    // A commit writes dozens of fields: whose they are is looked up for the few that count.
+    const bool counts = field == "tenant" || field == "attempts" || field == "ls_waits_since" || field == "ls_queue" ||
+                        field == "ls_last_cause";
     if (!counts || !key.starts_with(kJobHash)) return;
     const auto known = jobs_.find(key.substr(kJobHash.size()));
     if (known == jobs_.end()) return;
     if (field == "tenant") known->second.tenant = after;
+    if (field == "attempts") std::from_chars(after.data(), after.data() + after.size(), known->second.attempts);
     if (field == "ls_waits_since") waits_for(known->second, "tenant_limit", queue_.now());
     if (field == "ls_queue") waits_for(known->second, "pool_overloaded", queue_.now());
     if (field == "ls_last_cause") waits_for(known->second, after.substr(0, after.find(':')), queue_.now());
@@ -120,15 +121,25 @@ void JobTimes::hash_set(fakes::NodeId /*client*/, std::string_view key, std::str
 void JobTimes::report(MeasuredRun& run) const {
     for (const auto& [name, samples] : samples_) run.samples[name] = samples;
     std::map<std::string, double> waited;
+    std::map<std::string, double> in_state;
     std::size_t ended = 0;
+    double tries = 0;
+    double tried = 0;
     for (const auto& [name, job] : jobs_) {
         ended += is_end(job.state) ? 1 : 0;
+        ++in_state[job.state];
+        tries += job.attempts;
+        tried += job.attempts > 0 ? 1 : 0;
         run.samples["attempts_per_job"].push_back(job.attempts);
         for (const auto& [cause, span] : job.waited) waited[cause] += millis(span);
     }
     for (const auto& [cause, total] : waited)
         run.values["waiting." + cause] = total / static_cast<double>(jobs_.size());
     run.values["jobs_not_ended"] = static_cast<double>(jobs_.size() - ended);
+    run.values["jobs_succeeded"] = in_state["SUCCEEDED"];
+    run.values["jobs_failed"] = in_state["FAILED"];
+    run.values["jobs_timed_out"] = in_state["TIMEOUT"];
+    if (tried > 0) run.values["retry_amplification"] = tries / tried;
 }
 
 }  // namespace lockstep::sim

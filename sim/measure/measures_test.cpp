@@ -115,6 +115,8 @@ TEST_F(MeasuresTest, OfAWorkerThatDiesAtWork) {
     const MeasuredRun run = measured("", R"("load": [{"at": "10s", "count": 2}],
         "faults": [{"at": "11s", "do": "crash", "target": "w", "for": "5s"}])");
     EXPECT_THAT(run.values.at("wasted_work"), AllOf(Ge(500), Le(1000))) << "what it was at when it died";
+    ASSERT_EQ(run.faults.size(), 1U);
+    EXPECT_EQ(run.faults[0].kind, "crash of w");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "sim/measure/recovery.h"
 
+#include <utility>
+
 #include "sim/measure/units.h"
 
 namespace lockstep::sim {
@@ -8,7 +10,9 @@ void Recovery::on_event(const fakes::Event& event, Time now) {
     const std::pair which{std::string(event.key), event.node};
     if (event.from == "begin") {
         in_force_[which] = spans_.size();
-        spans_.push_back({std::string(event.name), now, now, backlog_.now()});
+        std::string kind(event.name);
+        if (event.node.valid()) kind += " of " + std::string(topology_.name(event.node));
+        spans_.push_back({std::move(kind), now, now, backlog_.now()});
         return;
     }
     const auto found = in_force_.extract(which);

@@ -36,7 +36,7 @@ void summarise(MeasuredRun& run) {
 }  // namespace
 
 RunMeasures::RunMeasures(const EventQueue& queue, const Topology& topology)
-    : jobs_(queue), workers_(topology), shared_(queue), recovery_(jobs_.backlog()) {}
+    : jobs_(queue), workers_(topology), shared_(queue), recovery_(jobs_.backlog(), topology) {}
 
 void RunMeasures::observe(SimTrace& trace, fakes::redis::RedisServer& redis) {
     trace.add_observer(jobs_, JobTimes::kWanted);

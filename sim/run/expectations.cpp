@@ -9,6 +9,7 @@
 #include "engine/wire/json.h"
 #include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
+#include "sim/scenario/check.h"
 #include "sim/scenario/glob.h"
 #include "sim/scenario/message_fields.h"
 #include "sim/scenario/values.h"
@@ -71,8 +72,20 @@ bool has_fields(const fakes::Event& event, const std::map<std::string, std::stri
     });
 }
 
-void add(RunResult& result, std::string expected, std::string actual, bool held) {
-    result.expectations.push_back({std::move(expected), std::move(actual), held});
+using Counts = std::map<std::string, std::int64_t>;
+
+std::int64_t count_of(const Counts& counts, const std::string& state) {
+    const auto found = counts.find(state);
+    return found == counts.end() ? 0 : found->second;
+}
+
+/// "30 FAILED, 2 TIMEOUT".
+std::string others_than(const std::string& state, const Counts& counts) {
+    std::string out;
+    for (const auto& [name, count] : counts)
+        if (name != state)
+            out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, name.empty() ? "unknown" : name);
+    return out;
 }
 
 bool counts_from_zero(const MetricExpectation& expectation) {
@@ -146,39 +159,56 @@ void ExpectedEvents::count(const fakes::Event& event, Time now) {
     }
 }
 
-std::string expected_of_job(const std::string& job, const std::string& state) {
-    return fmt::format("job {} is {}", job, state);
-}
-
 void judge_runs(const Expectations& expect, const RunTracker& runs, RunResult& result) {
     const auto statuses = runs.statuses();
+    const auto at = [&expect](const char* part) { return child(expect.pointer, part); };
     for (const auto& [status, expected] : expect.run_states) {
-        const auto found = statuses.find(status);
-        const auto count = found == statuses.end() ? 0 : found->second;
-        add(result, fmt::format("runs {} {}", status, expected.text), fmt::format("{}", count),
-            expected.holds(static_cast<double>(count)));
+        const std::int64_t count = count_of(statuses, status);
+        const bool held = expected.holds(static_cast<double>(count));
+        result.expectations.push_back({.expected = fmt::format("runs {} {}", status, expected.text),
+                                       .actual = fmt::format("{}", count),
+                                       .held = held,
+                                       .pointer = child(at("run_states"), status),
+                                       .others = held ? "" : others_than(status, statuses)});
     }
-    const auto one = [&result](std::string what, const std::string& actual, const std::string& status) {
-        add(result, fmt::format("{} is {}", what, status), actual.empty() ? "unknown" : actual, actual == status);
+    const auto one = [&result](std::string what, const std::string& actual, const std::string& status,
+                               std::string pointer) {
+        result.expectations.push_back({.expected = fmt::format("{} is {}", what, status),
+                                       .actual = actual.empty() ? "unknown" : actual,
+                                       .held = actual == status,
+                                       .pointer = std::move(pointer)});
     };
-    for (const auto& [run, status] : expect.runs) one(fmt::format("run {}", run), runs.status_of(run), status);
+    for (const auto& [run, status] : expect.runs)
+        one(fmt::format("run {}", run), runs.status_of(run), status, child(at("runs"), run));
     for (const auto& [run, steps] : expect.steps)
         for (const auto& [step, status] : steps)
-            one(fmt::format("step {} of run {}", step, run), runs.status_of_step(run, step), status);
+            one(fmt::format("step {} of run {}", step, run), runs.status_of_step(run, step), status,
+                child(child(at("steps"), run), step));
 }
 
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
                         const ExpectedEvents& events, RunResult& result) {
     const auto states = jobs.states();
+    const auto at = [&expect](const char* part) { return child(expect.pointer, part); };
     for (const auto& [state, expected] : expect.states) {
-        const auto found = states.find(state);
-        const auto count = found == states.end() ? 0 : found->second;
-        add(result, fmt::format("{} {}", state, expected.text), fmt::format("{}", count),
-            expected.holds(static_cast<double>(count)));
+        const std::int64_t count = count_of(states, state);
+        const bool held = expected.holds(static_cast<double>(count));
+        const bool too_few = static_cast<double>(count) <= expected.value;
+        result.expectations.push_back({.expected = fmt::format("{} {}", state, expected.text),
+                                       .actual = fmt::format("{}", count),
+                                       .held = held,
+                                       .pointer = child(at("states"), state),
+                                       .job = held ? "" : jobs.one_of(state, !too_few),
+                                       .others = held ? "" : others_than(state, states)});
     }
     for (const auto& [job, state] : expect.jobs) {
         const std::string actual = jobs.state_of(job);
-        add(result, expected_of_job(job, state), actual.empty() ? "unknown" : actual, actual == state);
+        const bool held = actual == state;
+        result.expectations.push_back({.expected = fmt::format("job {} is {}", job, state),
+                                       .actual = actual.empty() ? "unknown" : actual,
+                                       .held = held,
+                                       .pointer = child(at("jobs"), job),
+                                       .job = held ? "" : job});
     }
     for (const MetricExpectation& expectation : expect.metrics) {
         const auto value = metrics.value(expectation.metric, expectation.labels, expectation.statistic);
@@ -186,18 +216,21 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
         // A counter that nobody has counted up stands at zero, and to expect just that is to expect something.
         const bool zero = !value && counts_from_zero(expectation);
         if (!value && !zero) result.vacuous.push_back(fmt::format("{} never had a sample", expectation.text));
-        add(result, expected,
-            value  ? fmt::format("{:g}", *value)
-            : zero ? "0"
-                   : "no sample",
-            expectation.expected.holds(value.value_or(0)));
+        result.expectations.push_back({.expected = expected,
+                                       .actual = value  ? fmt::format("{:g}", *value)
+                                                 : zero ? "0"
+                                                        : "no sample",
+                                       .held = expectation.expected.holds(value.value_or(0)),
+                                       .pointer = child(at("metrics"), expectation.text)});
     }
     for (std::size_t i = 0; i < expect.events.size(); ++i) {
         const EventExpectation& expectation = expect.events[i];
         const std::uint64_t count = events.count(i);
         if (std::string why = events.vacuous(i); !why.empty()) result.vacuous.push_back(std::move(why));
-        add(result, fmt::format("{} {}", described(expectation), expectation.count.text), fmt::format("{}", count),
-            expectation.count.holds(static_cast<double>(count)));
+        result.expectations.push_back({.expected = fmt::format("{} {}", described(expectation), expectation.count.text),
+                                       .actual = fmt::format("{}", count),
+                                       .held = expectation.count.holds(static_cast<double>(count)),
+                                       .pointer = child(at("events"), i)});
     }
 }
 

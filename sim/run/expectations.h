@@ -46,9 +46,6 @@ private:
     std::vector<Counter> counters_;
 };
 
-/// How the outcome of an expectation on one job names what was expected.
-[[nodiscard]] std::string expected_of_job(const std::string& job, const std::string& state);
-
 /// Adds an outcome per expectation to the result, and a sentence for each metric that never had a sample and each trace id
 /// that no packet carried.
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/wire/json_text.h"
+#include "sim/scenario/check.h"
 #include "sim/scenario/glob.h"
 
 namespace lockstep::sim {
@@ -57,12 +58,13 @@ std::string described(const RedisExpectation& wanted) {
     return out + (wanted.absent ? " is absent" : wanted.value ? " is " + *wanted.value : " is there");
 }
 
-ExpectationOutcome outcome_of(const RedisExpectation& wanted, const Keyspace& keys, engine::WallTime now) {
+ExpectationOutcome outcome_of(const RedisExpectation& wanted, const Keyspace& keys, engine::WallTime now,
+                              std::string pointer) {
     const Value* value = value_of(keys, wanted.key, engine::to_millis(now.time_since_epoch()));
     std::optional<std::string> found = value == nullptr ? std::nullopt : found_in(*value, wanted);
     const bool held = wanted.absent ? !found : found && (!wanted.value || glob_matches(*wanted.value, *found));
     if (found && found->size() > kShownMax) found = found->substr(0, kShownMax) + "...";
-    return {described(wanted), found.value_or("absent"), held};
+    return {described(wanted), found.value_or("absent"), held, std::move(pointer)};
 }
 
 std::string described(const DeadLetterExpectation& wanted) {
@@ -95,9 +97,14 @@ std::vector<Duration> ExpectedValues::moments() const {
     return all;
 }
 
+std::string ExpectedValues::pointer_of(const char* part, std::size_t index) const {
+    return child(child(expect_.pointer, part), index);
+}
+
 void ExpectedValues::look(Duration at, const Keyspace& keys, engine::WallTime now) {
     for (std::size_t i = 0; i < expect_.redis.size(); ++i)
-        if (expect_.redis[i].at == at) seen_.insert_or_assign(i, outcome_of(expect_.redis[i], keys, now));
+        if (expect_.redis[i].at == at)
+            seen_.insert_or_assign(i, outcome_of(expect_.redis[i], keys, now, pointer_of("redis", i)));
 }
 
 void ExpectedValues::judge(const Keyspace& keys, engine::WallTime now, RunResult& result) const {
@@ -105,11 +112,12 @@ void ExpectedValues::judge(const Keyspace& keys, engine::WallTime now, RunResult
         const RedisExpectation& wanted = expect_.redis[i];
         const auto seen = seen_.find(i);
         if (!wanted.at)
-            result.expectations.push_back(outcome_of(wanted, keys, now));
+            result.expectations.push_back(outcome_of(wanted, keys, now, pointer_of("redis", i)));
         else if (seen != seen_.end())
             result.expectations.push_back(seen->second);
         else
-            result.expectations.push_back({described(wanted), "the run was over before", false});
+            result.expectations.push_back(
+                {described(wanted), "the run was over before", false, pointer_of("redis", i)});
     }
     if (expect_.dead_letters.empty()) return;
     std::vector<std::uint64_t> counts(expect_.dead_letters.size());
@@ -125,7 +133,8 @@ void ExpectedValues::judge(const Keyspace& keys, engine::WallTime now, RunResult
     }
     for (std::size_t i = 0; i < counts.size(); ++i)
         result.expectations.push_back({described(expect_.dead_letters[i]), fmt::format("{}", counts[i]),
-                                       expect_.dead_letters[i].count.holds(static_cast<double>(counts[i]))});
+                                       expect_.dead_letters[i].count.holds(static_cast<double>(counts[i])),
+                                       pointer_of("dead_letters", i)});
 }
 
 }  // namespace lockstep::sim

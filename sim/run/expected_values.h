@@ -27,6 +27,8 @@ public:
     void judge(const fakes::redis::Keyspace& keys, engine::WallTime now, RunResult& result) const;
 
 private:
+    [[nodiscard]] std::string pointer_of(const char* part, std::size_t index) const;
+
     const Expectations& expect_;
     std::map<std::size_t, ExpectationOutcome> seen_;  // by place in the list
 };

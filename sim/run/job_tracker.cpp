@@ -1,5 +1,6 @@
 #include "sim/run/job_tracker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/model/job_keys.h"
@@ -71,6 +72,12 @@ std::map<std::string, std::int64_t> JobTracker::states() const {
     std::map<std::string, std::int64_t> counts;
     for (const auto& [name, job] : jobs_) ++counts[job.state];
     return counts;
+}
+
+std::string JobTracker::one_of(std::string_view state, bool in_it) const {
+    const auto found =
+        std::ranges::find_if(jobs_, [&](const auto& entry) { return (entry.second.state == state) == in_it; });
+    return found == jobs_.end() ? std::string{} : found->first;
 }
 
 std::string JobTracker::state_of(std::string_view job) const {

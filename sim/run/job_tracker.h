@@ -32,6 +32,8 @@ public:
     /// Jobs by state; those that Redis does not know, not yet or no longer, under "". One whose record has outlived its time
     /// keeps its last state.
     [[nodiscard]] std::map<std::string, std::int64_t> states() const;
+    /// The first by name that is in this state, or is not; empty: there is none.
+    [[nodiscard]] std::string one_of(std::string_view state, bool in_it) const;
     /// Empty for a job that Redis does not know.
     [[nodiscard]] std::string state_of(std::string_view job) const;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <functional>
@@ -70,6 +71,8 @@ struct RunOptions {
     bool from_outside = false;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
+    /// Of real time, after which the run is ended early; 0 = none.
+    std::chrono::nanoseconds time_limit{};
 };
 
 struct RunResult {
@@ -111,7 +114,8 @@ struct RunResult {
     OutputsSeen outputs;
     int corrupted = 0;         // how often `RunOptions::corruption` was done
     std::string error;         // what broke in the harness itself; empty = nothing. Such a run has not passed.
-    bool interrupted = false;  // ended early because `RunOptions::stop` was set; counts as neither passed nor failed
+    bool interrupted = false;  // ended early: counts as neither passed nor failed
+    bool out_of_time = false;  // for `RunOptions::time_limit`, and not for `stop`
 };
 
 /// Runs one scenario under one seed. REQUIRES: safe to call from several threads at once; must not throw.

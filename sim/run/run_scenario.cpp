@@ -63,7 +63,7 @@ public:
     Run(const Scenario& scenario, std::uint64_t seed, const RunOptions& options)
         : scenario_(scenario),
           options_(options),
-          simulation_(scenario, seed, {.interrupt = options.stop}),
+          simulation_(scenario, seed, {.interrupt = [this] { return is_stopped() || is_out_of_time(); }}),
           cluster_(simulation_, scenario),
           tunables_(scenario.cluster.config),
           judgement_(*this, options.from_outside ? Vantage::outside : Vantage::inside),
@@ -113,6 +113,11 @@ private:
     void rest();
     void judge_rest(bool quiet);
     [[nodiscard]] bool all_submitted() const;
+    [[nodiscard]] bool is_stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+    [[nodiscard]] bool is_out_of_time() const {
+        const auto limit = options_.time_limit;
+        return limit.count() > 0 && std::chrono::steady_clock::now() - began_ >= limit;
+    }
     void note_defect();
     void violated(Breach breach) override;
     [[nodiscard]] EventNumber present() override { return simulation_.trace().events(); }
@@ -124,6 +129,7 @@ private:
 
     const Scenario& scenario_;
     const RunOptions& options_;
+    const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     Simulation simulation_;
     SimulatedCluster cluster_;
     TunablesInForce tunables_;
@@ -225,7 +231,6 @@ bool Run::is_quiet() {
 }
 
 RunResult Run::execute() {
-    const auto began = std::chrono::steady_clock::now();
     simulation_.start();
     const auto end = play();
     const bool quiet = end == Simulation::End::done;
@@ -233,6 +238,7 @@ RunResult Run::execute() {
     if (measures_) result_.measured = std::make_shared<const MeasuredRun>(measures_->take(simulation_.now()));
     if (quiet) rest();
     result_.interrupted = simulation_.interrupted();
+    result_.out_of_time = result_.interrupted && !is_stopped();
     if (end == Simulation::End::limit && !cluster_.load_is_over() && !all_submitted())
         result_.vacuous.emplace_back("the run was over before all of its load was submitted");
     if (simulation_.defect()) note_defect();
@@ -245,7 +251,10 @@ RunResult Run::execute() {
     for (const std::string& name : scenario_.expect.violated) {
         const bool broken = found(name);
         result_.expectations.push_back(
-            {fmt::format("{} violated", name), broken ? "it violated" : "that it held", broken});
+            {.expected = fmt::format("{} violated", name),
+             .actual = broken ? "it violated" : "that it held",
+             .held = broken,
+             .pointer = scenario_.counterexample ? "/proves/violated" : scenario_.expect.pointer});
     }
     for (const Standing& standing : judgement_.standings())
         if (judged(standing.invariant)) result_.exercised.emplace(standing.invariant, standing.exercised);
@@ -278,7 +287,7 @@ RunResult Run::execute() {
     result_.passed = verdict();
     simulation_.close();
     result_.wall_ms =
-        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began).count();
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began_).count();
     return std::move(result_);
 }
 
@@ -358,7 +367,7 @@ void Run::note_defect() {
 
 bool Run::judged(std::string_view invariant) const {
     const Expectations& expect = scenario_.expect;
-    return expect.all_invariants || contains(expect.invariants, invariant) || contains(expect.violated, invariant);
+    return expect.watches(invariant) || contains(expect.violated, invariant);
 }
 
 bool Run::found(std::string_view invariant) const {

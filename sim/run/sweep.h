@@ -51,10 +51,8 @@ struct SweepOutcome {
 [[nodiscard]] std::vector<std::string> unproved_of_file(const Scenario& scenario,
                                                         std::span<const RunResult* const> results);
 
-/// The rules that exist and were never put to the test by a selection that is meant to put all of them to the test: the default
-/// folder as a whole. Empty when no scenario of it asks for "all", or when a run failed.
-[[nodiscard]] std::vector<std::string> unproved_of_selection(std::span<const Scenario> scenarios,
-                                                             const SweepOutcome& outcome);
+/// The invariants that none of these runs put to the test, of a selection that is meant to put each to the test. Empty when a run failed.
+[[nodiscard]] std::vector<std::string> unproved_of_selection(const SweepOutcome& outcome);
 
 /// The rare branches of the engine that none of these runs reached.
 [[nodiscard]] std::vector<std::string> unreached_branches(std::span<const RunResult> results);

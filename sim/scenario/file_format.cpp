@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "engine/ports/rare_branches.h"
 #include "sim/scenario/catalogue.h"
@@ -38,9 +39,10 @@ Shape invariant() { return defined(named(invariant_table(), "invariant"), "invar
 
 Shape invariants() {
     Shape names = list(invariant(), 1);
-    Shape made =
-        either({word({"all"}), names, object({{"violated", "a counterexample: these must be violated", names, true}})});
-    made.expected = "\"all\", a list of invariants, or {\"violated\": [...]}";
+    Shape made = either({word({"all"}), names,
+                         object({{"all_but", "all are watched but these", names},
+                                 {"violated", "a counterexample: these must be violated", names}})});
+    made.expected = "\"all\", a list of invariants, {\"all_but\": [...]} or {\"violated\": [...]}";
     return made;
 }
 
@@ -266,6 +268,10 @@ Shape proof() {
 Shape scenario() {
     return object({
         {"$schema", "for editors", text()},
+        {"include", "parts that the file begins with, called *.part.json, and then changes (JSON Merge Patch)",
+         either({text(), list(text(), 1)})},
+        {"matrix", "values by path, as --set takes them: the file is a scenario of each combination",
+         map(list(either({text(), number(std::numeric_limits<double>::lowest()), flag()}), 1), {}, "path")},
         {"name", "", text(), true},
         {"description", "", text_or_empty()},
         {"tags", "", list(text())},

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/wire/json_member.h"
+#include "engine/wire/json_text.h"
 #include "sim/scenario/check.h"
 #include "sim/scenario/cross_check.h"
 #include "sim/scenario/file_format.h"
 #include "sim/scenario/override.h"
 #include "sim/scenario/parsed_file.h"
+#include "sim/scenario/parts.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/text_file.h"
 
@@ -68,13 +71,15 @@ Scenario read(const json& document, const std::string& file, std::vector<Finding
 /// Applies what the command line asks for. Returns where each override went and how messages name it.
 std::map<std::string, std::string> apply(json& document, const LoadOptions& options, LoadErrors& errors) {
     std::map<std::string, std::string> origins;
-    for (const std::string& assignment : options.overrides) {
+    const auto set = [&](const std::string& assignment, const std::string& by) {
         const auto pointer = apply_override(document, assignment);
         if (pointer)
-            origins[*pointer] = "from --set " + assignment;
+            origins[*pointer] = fmt::format("from {} {}", by, assignment);
         else
-            errors.plain("--set: " + pointer.error());
-    }
+            errors.plain(fmt::format("{}: {}", by, pointer.error()));
+    };
+    for (const std::string& assignment : options.cell) set(assignment, "the matrix");
+    for (const std::string& assignment : options.overrides) set(assignment, "--set");
     for (const std::string& mechanism : options.without) {
         json& list = document["without"];
         if (list.is_null()) list = json::array();
@@ -85,21 +90,48 @@ std::map<std::string, std::string> apply(json& document, const LoadOptions& opti
     return origins;
 }
 
+/// A file with a matrix is no scenario, but each of its cells is one.
+void check_matrix(const json& document, const LoadOptions& options, std::vector<Finding>& findings) {
+    if (!document.is_object() || !document.contains("matrix")) return;
+    std::vector<std::string> set = options.cell;
+    set.insert(set.end(), options.overrides.begin(), options.overrides.end());
+    const std::size_t left = cells_of(document, set).size();
+    if (left > 1)
+        findings.push_back({"/matrix",
+                            fmt::format("these are {} scenarios: name one with --set PATH=VALUE for each path", left),
+                            false});
+    if (document.contains("proves"))
+        findings.push_back(
+            {"/proves", "a file with a matrix proves nothing of a mechanism: take one of both out", false});
+}
+
 }  // namespace
 
 Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, const LoadOptions& options) {
     LoadErrors errors(file, text);
     auto parsed = errors.parse();
     if (!parsed) return tl::make_unexpected(errors.take());
-    json& document = parsed->document;
+    auto whole = with_parts(std::move(parsed->document), std::filesystem::path(file).parent_path());
+    if (!whole) {
+        errors.plain(whole.error());
+        return tl::make_unexpected(errors.take());
+    }
+    json& document = *whole;
+    if (document.is_object() && engine::wire::text_member(document, "kind") == kFailureKind) {
+        errors.plain(fmt::format("this is a failure file, no scenario: lockstep replay {} makes its run again", file));
+        return tl::make_unexpected(errors.take());
+    }
+    std::vector<Finding> findings;
+    check_matrix(document, options, findings);
     const auto overridden =
         document.is_object() ? apply(document, options, errors) : std::map<std::string, std::string>{};
-    std::vector<Finding> findings;
     check(scenario_shape(), document, "", findings);
     Scenario scenario;
     if (document.is_object()) {
         prune(document, findings);
         scenario = read(document, file, findings);
+        scenario.cell = options.cell;
+        if (!options.cell.empty()) scenario.name += fmt::format(" [{}]", cell_text(options.cell));
         if (!options.overrides.empty() || !options.without.empty()) scenario.proves.reset();
         detail::cross_check(document, scenario, findings);
     }
@@ -114,6 +146,28 @@ Loaded<Scenario> load_scenario(const std::filesystem::path& path, const LoadOpti
         return tl::make_unexpected(
             std::vector<LoadError>{{path.string(), "", "expected a file that can be read", 0, 0}});
     return parse_scenario(*text, path.string(), options);
+}
+
+std::map<std::string, engine::Position> places_in(std::string_view text) {
+    if (engine::wire::read_ordered_json(text, engine::wire::Comments::skipped).is_discarded()) return {};
+    return engine::locate(text).by_pointer;
+}
+
+Loaded<std::vector<Scenario>> load_scenarios(const std::filesystem::path& path, const LoadOptions& options) {
+    const auto text = text_of_file(path);
+    const auto document = text ? engine::wire::read_ordered_json(*text, engine::wire::Comments::skipped) : nullptr;
+    std::vector<Scenario> scenarios;
+    std::vector<Cell> cells{{}};
+    if (document.is_object() && document.contains("matrix"))
+        cells = cells_of(engine::wire::sound_json(engine::wire::json_text(document)), options.overrides);
+    for (Cell& cell : cells) {
+        LoadOptions of_cell = options;
+        of_cell.cell = std::move(cell);
+        auto scenario = load_scenario(path, of_cell);
+        if (!scenario) return tl::make_unexpected(scenario.error());
+        scenarios.push_back(std::move(*scenario));
+    }
+    return scenarios;
 }
 
 bool is_comparison_file(const std::filesystem::path& path) {
@@ -139,8 +193,8 @@ Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std:
         for (fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, error), end;
              it != end && !error; it.increment(error)) {
             const std::string name = it->path().filename().string();
-            const bool scenario =
-                name.ends_with(".json") && !name.ends_with(".schema.json") && !is_comparison_file(it->path());
+            const bool scenario = name.ends_with(".json") && !name.ends_with(".schema.json") &&
+                                  !name.ends_with(kPartSuffix) && !is_comparison_file(it->path());
             if (it->is_regular_file(error) && scenario) found.push_back(it->path());
         }
         std::ranges::sort(found);

@@ -249,6 +249,9 @@ TEST(Loader, StatusesAreNumbersOrNames) {
 }
 
 TEST(Loader, ACounterexampleNamesWhatMustBeViolated) {
+    const Scenario but = loaded(R"({"name": "t", "expect": {"invariants": {"all_but": ["no_lost_job"]}}})");
+    EXPECT_TRUE(but.expect.watches("lock_exclusion"));
+    EXPECT_FALSE(but.expect.watches("no_lost_job"));
     const Scenario s = loaded(R"({"name": "t", "expect": {"invariants": {"violated": ["no_duplicate_dispatch"]}}})");
     EXPECT_FALSE(s.expect.all_invariants);
     EXPECT_EQ(s.expect.violated, (std::vector<std::string>{"no_duplicate_dispatch"}));
@@ -470,6 +473,8 @@ INSTANTIATE_TEST_SUITE_P(
                "did you mean \"no_lost_job\"?"},
         Broken{"unknown_violated_invariant", R"("expect": {"invariants": {"violated": ["no_lost_jobs"]}})",
                "/expect/invariants/violated/0", "did you mean \"no_lost_job\"?"},
+        Broken{"invariants_of_no_kind", R"("expect": {"invariants": {}})", "/expect/invariants",
+               "expected one key, \"all_but\" or \"violated\""},
         Broken{"invariants_of_another_word", R"("expect": {"invariants": "none"})", "/expect/invariants",
                "expected \"all\", a list of invariants"},
         Broken{"proof_of_nothing", R"("proves": {"without": "job_lock"})", "/proves", "what is different without"},

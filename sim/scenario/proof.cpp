@@ -14,6 +14,7 @@ Scenario counterexample_of(const Scenario& scenario) {
     other.expect = proof.expect;
     other.expect.all_invariants = scenario.expect.all_invariants;
     other.expect.invariants = scenario.expect.invariants;
+    other.expect.all_but = scenario.expect.all_but;
     other.expect.violated = proof.violated;
     other.proves.reset();
     other.counterexample = true;

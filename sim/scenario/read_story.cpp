@@ -150,7 +150,10 @@ void read_invariants(const json& value, Expectations& expect) {
         for (const json& one : value)
             if (one.is_string()) expect.invariants.push_back(one.get<std::string>());
     }
-    if (value.is_object()) expect.violated = texts_of(value, "violated");
+    if (!value.is_object()) return;
+    expect.violated = texts_of(value, "violated");
+    expect.all_but = texts_of(value, "all_but");
+    expect.all_invariants = member(value, "all_but") != nullptr;
 }
 
 }  // namespace
@@ -196,6 +199,7 @@ Load read_load(const json& object, const std::string& pointer, std::vector<Findi
 
 Expectations read_expectations(const json& object, const std::string& pointer, std::vector<Finding>& findings) {
     Expectations expect;
+    expect.pointer = pointer;
     if (const json* invariants = member(object, "invariants")) read_invariants(*invariants, expect);
     if (const json* states = member(object, "states")) {
         for (const auto& [state, value] : states->items()) expect.states.emplace(state, expected_of(value));

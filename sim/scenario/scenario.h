@@ -2,6 +2,7 @@
 // The file format is the user's contract; the loader's table is its one description.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -194,9 +195,11 @@ struct RedisExpectation {
 };
 
 struct Expectations {
+    std::string pointer = "/expect";  // where they stand in the file
     bool all_invariants = true;
     bool invariants_given = false;  // the file names them, be it as "all"; else all are checked, none must be exercised
     std::vector<std::string> invariants;  // when not all
+    std::vector<std::string> all_but;     // when all: those that are not watched
     std::vector<std::string> violated;    // a counterexample: these must be violated
     std::map<std::string, Expected> states;
     std::map<std::string, std::string> jobs;
@@ -208,6 +211,12 @@ struct Expectations {
     std::vector<DeadLetterExpectation> dead_letters;
     std::vector<RedisExpectation> redis;
     std::vector<std::string> sometimes;
+
+    /// To hold, as far as it is not one that must be violated.
+    [[nodiscard]] bool watches(std::string_view invariant) const {
+        const std::vector<std::string>& named = all_invariants ? all_but : invariants;
+        return all_invariants != (std::ranges::find(named, invariant) != named.end());
+    }
 };
 
 /// What the file says about one mechanism: without it, these invariants break. Also runs as a second half, see proof.h.
@@ -232,7 +241,8 @@ struct Scenario {
     std::vector<std::string> without;
     Expectations expect;
     std::optional<Proof> proves;
-    bool counterexample = false;  // made from another one's `proves`
+    bool counterexample = false;    // made from another one's `proves`
+    std::vector<std::string> cell;  // of the file's matrix: what is set in it, as --set takes it
 };
 
 }  // namespace lockstep::sim

@@ -8,6 +8,8 @@
 
 #include "engine/wire/json_member.h"
 #include "engine/wire/json_text.h"
+#include "sim/scenario/override.h"
+#include "sim/scenario/parts.h"
 #include "sim/scenario/text_file.h"
 
 namespace lockstep::sim {
@@ -15,7 +17,6 @@ namespace lockstep::sim {
 namespace {
 
 constexpr int kVersion = 1;
-constexpr const char* kKind = "lockstep failure";
 
 void replace_all(std::string& text, const std::string& what, std::string_view by) {
     if (what.empty()) return;
@@ -85,6 +86,16 @@ std::string joined(const std::vector<LoadError>& errors) {
     return out;
 }
 
+/// Of a file that has been loaded: on its own, as what a failure file keeps has to be.
+Document document_with_parts(std::string_view text, const std::filesystem::path& path, const LoadOptions& options) {
+    const Document raw = engine::wire::read_ordered_json(text, engine::wire::Comments::skipped);
+    auto whole = with_parts(engine::wire::sound_json(engine::wire::json_text(raw)), path.parent_path());
+    if (!whole) return raw;
+    whole->erase("matrix");
+    for (const std::string& assignment : options.overrides) static_cast<void>(apply_override(*whole, assignment));
+    return engine::wire::sound_ordered_json(engine::wire::json_text(*whole));
+}
+
 }  // namespace
 
 std::string signature_of(const RunResult& result) {
@@ -106,7 +117,7 @@ Failure failure_of(Document scenario, const RunResult& result, std::string origi
 
 std::string failure_text(const Failure& failure) {
     Document out = Document::object();
-    out["kind"] = kKind;
+    out["kind"] = kFailureKind;
     out["version"] = kVersion;
     out["origin"] = failure.origin;
     if (!failure.build.empty()) out["build"] = failure.build;
@@ -126,8 +137,8 @@ std::string failure_text(const Failure& failure) {
 tl::expected<Failure, std::string> parse_failure(std::string_view text) {
     const Document document = engine::wire::read_ordered_json(text, engine::wire::Comments::skipped);
     if (document.is_discarded() || !document.is_object()) return tl::make_unexpected("expected a JSON object");
-    if (engine::wire::text_member(document, "kind") != kKind)
-        return tl::make_unexpected(fmt::format("at /kind: expected \"{}\"", kKind));
+    if (engine::wire::text_member(document, "kind") != kFailureKind)
+        return tl::make_unexpected(fmt::format("at /kind: expected \"{}\"", kFailureKind));
     if (unsigned_of(document, "version") != kVersion)
         return tl::make_unexpected(
             fmt::format("at /version: expected {}; another version of lockstep wrote this", kVersion));
@@ -157,7 +168,7 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
     if (!text) return tl::make_unexpected(fmt::format("{}: expected a file that can be read", path.string()));
     Replayable out;
     const Document document = engine::wire::read_ordered_json(*text, engine::wire::Comments::skipped);
-    out.is_scenario_file = !document.is_object() || engine::wire::text_member(document, "kind") != kKind;
+    out.is_scenario_file = !document.is_object() || engine::wire::text_member(document, "kind") != kFailureKind;
     if (!out.is_scenario_file) {
         auto failure = parse_failure(*text);
         if (!failure) return tl::make_unexpected(fmt::format("{}: {}", path.string(), failure.error()));
@@ -169,6 +180,8 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
     out.scenario = std::move(*scenario);
     if (out.is_scenario_file) {
         out.failure.scenario = document;
+        if (document.is_object() && (document.contains("include") || document.contains("matrix")))
+            out.failure.scenario = document_with_parts(*text, path, options);
         out.failure.seed = out.scenario.seed;
         out.failure.origin = path.string();
     }

@@ -79,6 +79,7 @@ private:
                 Scenario& scenario = options_.scenarios[i];
                 scenario.expect.all_invariants = false;
                 scenario.expect.invariants = judges_;
+                scenario.expect.all_but.clear();
                 RunOptions options = run_options();
                 options.outputs = true;
                 RunResult result = runner_(scenario, scenario.seed, options);

@@ -19,10 +19,10 @@ constexpr Duration kNever = Duration::max() / 4;
 
 Simulation::Simulation(const Scenario& scenario, std::uint64_t seed, SimulationOptions options)
     : seed_(seed),
-      options_(options),
+      options_(std::move(options)),
       topology_(scenario.cluster),
       schedule_(scenario.cluster.schedule, topology_.nodes().size(), seed),
-      queue_(seed, options.ties, &schedule_),
+      queue_(seed, options_.ties, &schedule_),
       nodes_(topology_, scenario.cluster, seed, queue_, *this),
       trace_(queue_, nodes_),
       network_(queue_, nodes_, trace_, scenario.cluster.network_latency, draws("network"), &schedule_),
@@ -75,8 +75,7 @@ Simulation::End Simulation::run_for(Duration duration) {
 }
 
 bool Simulation::to_be_interrupted() const {
-    return options_.interrupt != nullptr && steps_ % kStepsBetweenLooks == 0 &&
-           options_.interrupt->load(std::memory_order_relaxed);
+    return options_.interrupt && steps_ % kStepsBetweenLooks == 0 && options_.interrupt();
 }
 
 void Simulation::step() {

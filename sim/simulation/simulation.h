@@ -11,7 +11,6 @@
 // Same scenario, same seed, same options, same processes: same digest.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -37,9 +36,9 @@ struct SimulationOptions {
     TieOrder ties = TieOrder::drawn;
     /// The least level of log messages that reach the observers; nothing = none does. Does not change the digest.
     std::optional<engine::LogLevel> log_level;
-    /// Set from outside, say by a signal: the run ends within some hundred steps, even if no time passes in it. May be null;
-    /// else it outlives the simulation.
-    const std::atomic<bool>* interrupt = nullptr;
+    /// Asked every some hundred steps, even if no time passes in them: whether the run is to end, say since a signal has come. May be
+    /// empty.
+    std::function<bool()> interrupt;
 };
 
 /// What must not happen, and ended the run.

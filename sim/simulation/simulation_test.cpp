@@ -125,8 +125,8 @@ TEST_F(SimulationRun, StopsAfterTheEventThatAsksForIt) {
 }
 
 TEST_F(SimulationRun, AnInterruptEndsARunInWhichNoTimePasses) {
-    std::atomic<bool> interrupt = false;
-    Simulation busy(testing::small_scenario(), 1, {.interrupt = &interrupt});
+    bool interrupt = false;
+    Simulation busy(testing::small_scenario(), 1, {.interrupt = [&interrupt] { return interrupt; }});
     std::uint64_t turns = 0;
     std::function<void()> again = [&] {
         // Without the interrupt the loop would go on for ever: the second bound makes that a failure and not a hang.

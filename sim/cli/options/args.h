@@ -31,20 +31,29 @@ struct SelectionArgs {
 struct TalkArgs {
     std::string colour = "auto";  // or always, never
     bool quiet = false;
+    bool verbose = false;
 };
 
 struct RunArgs {
     SelectionArgs selection;
+    bool list = false;  // what would be run, and nothing else
     bool fail_fast = false;
     bool allow_vacuous = false;
+    bool all_invariants = false;  // each must have been put to the test by some run
+    std::string run_timeout;      // of each run, of real time: a duration; empty = none
     std::string junit;
     std::string json;  // a file, "-" for standard output, empty = none
     std::string trace;
-    std::string html;
+    std::string html;  // a file, or a folder for a page of each run that failed
     std::string markdown;
     std::string csv;
     std::string failures;           // a folder for failure files; empty = none are written
     std::string real_limit = "2m";  // a duration
+};
+
+struct NewArgs {
+    std::string name;
+    std::string out;  // a file; empty = NAME.json, in scenarios/ where there is such a folder
 };
 
 struct ValidateArgs {
@@ -108,7 +117,9 @@ struct OutputsArgs {
 
 struct CompareArgs {
     std::string file;               // a comparison, or a scenario
-    std::vector<std::string> vary;  // NAME=VALUE,VALUE
+    std::vector<std::string> vary;        // NAME=VALUE,VALUE
+    std::vector<std::string> objectives;  // measures; empty = as the file says
+    std::vector<std::string> overrides;   // of every variant
     std::uint64_t seeds = 0;        // 0 = as the file says
     std::optional<std::uint64_t> seed;
     std::string html, markdown, csv, junit;  // files; empty = none
@@ -145,7 +156,9 @@ struct ExplainArgs {
 };
 
 struct ReplayArgs {
-    std::string file;
+    std::vector<std::string> paths;  // files, or folders of them
+    std::string junit;               // a file; empty = none
+    unsigned threads = 0;
     std::string trace;
     std::vector<std::uint64_t> until;  // events at which to look at the world; of two, what changed
     std::vector<std::uint64_t> diff;   // likewise

@@ -36,6 +36,11 @@ usage::Command add_compare(const usage::Command& app, CompareArgs& args) {
     sub.option("--vary", &args.vary, "a setting and its values (repeatable: every combination)")
         .type("NAME=V,V")
         .repeatable();
+    sub.option("--objective", &args.objectives,
+               "a measure to improve, the most important one first (repeatable); default: as the file says")
+        .type("MEASURE")
+        .repeatable();
+    add_set(sub, args.overrides);
     sub.option("--seeds", &args.seeds, "run N consecutive seeds; default: as the file says, or 20")
         .type("N")
         .range(1, 1'000'000);

@@ -15,6 +15,7 @@ namespace lockstep::sim::cli {
 // Each adds its subcommand below `app`, which owns it. Parsing writes to `args`, which must live as long as `app`; what is not
 // named on the command line keeps the value that it had.
 usage::Command add_run(const usage::Command& app, RunArgs& args);
+usage::Command add_new(const usage::Command& app, NewArgs& args);
 usage::Command add_validate(const usage::Command& app, ValidateArgs& args);
 usage::Command add_verify(const usage::Command& app, VerifyArgs& args);
 usage::Command add_explore(const usage::Command& app, ExploreArgs& args);

@@ -8,6 +8,7 @@ constexpr const char* kRunFooter =
     "Examples:\n"
     "  lockstep run scenarios/denied.json --seed 7\n"
     "  lockstep run --seeds 1000 -j 8 --fail-fast --junit out.xml\n"
+    "  lockstep run --list --tag slow            what that would run\n"
     "  lockstep run my.json --set cluster.config.backoff_max=60s --without job_lock\n"
     "  lockstep run --tag mechanism --filter '*lock*'\n"
     "  lockstep run --json | jq .failed\n"
@@ -28,12 +29,21 @@ usage::Command add_run(const usage::Command& app, RunArgs& args) {
     sub.footer(kRunFooter);
     add_selection(sub, args.selection, true);
     add_shard(sub, args.selection.shard, "make only part I of N of the runs, as one of N machines");
+    sub.flag("--list", &args.list, "list what would be run, and run nothing");
     sub.flag("--fail-fast", &args.fail_fast, "start nothing more once a run has failed");
+    sub.option("--run-timeout", &args.run_timeout,
+               "end a run that takes longer than this of real time: it has no verdict then")
+        .type("DURATION");
+    sub.flag("--require-all-invariants", &args.all_invariants,
+             "exit 4 unless every invariant was put to the test by some run");
     sub.flag("--allow-vacuous", &args.allow_vacuous, "exit 0 although something was left unproved");
     sub.option("--junit", &args.junit, "write a JUnit report").type("FILE");
     sub.option("--json", &args.json, "write one JSON document, to FILE or instead of all else to standard output")
         .type("[FILE]");
-    sub.option("--html", &args.html, "write a page to look at: of the first run that failed, or else of the first")
+    sub.option(
+           "--html", &args.html,
+           "write a page to look at: of the first run that failed, or else of the first; into DIR/ one of each that "
+           "failed")
         .type("FILE");
     sub.option("--markdown", &args.markdown, "write what failed, and a row for each scenario, as Markdown")
         .type("FILE");

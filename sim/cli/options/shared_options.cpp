@@ -13,6 +13,7 @@ void add_talk(const usage::Command& app, TalkArgs& args) {
                "otherwise")
         .type("WHEN")
         .one_of({"auto", "always", "never"});
+    app.flag("-v,--verbose", &args.verbose, "all of what holds: each scenario, invariant, fault and rare branch");
     app.flag("-q,--quiet", &args.quiet, "no progress and no account of what holds: what is wrong, and the verdict");
 }
 
