@@ -16,9 +16,6 @@ constexpr const char* kByWayOfScheduled = "a dispatch enters SCHEDULED and DISPA
 constexpr const char* kOnlyAfterDispatched =
     "RUNNING is entered with the number of the dispatch, which stands there only while the job is DISPATCHED";
 constexpr const char* kOnlyAfterADispatch = "a result of a job that is neither DISPATCHED nor RUNNING is refused";
-constexpr const char* kEndsItsProcess =
-    "takes work that ends each process which handles it, and no draw ties its crashes to one job "
-    "(scenarios/hazards/a-job-that-ends-its-replica-is-set-aside.json does)";
 
 constexpr std::array kList{
     CannotHappen{kTunable, "lock_on_abandon", "nothing reads it: a lock that cannot be renewed is given up in one way"},
@@ -39,8 +36,6 @@ constexpr std::array kList{
     CannotHappen{kBranch, "cancel_dropped",
                  "takes ten thousand cancellations, or four megabytes of ids, before Redis has answered one "
                  "(fakes/engine_test/lifecycle_test.cpp hands them in)"},
-    CannotHappen{kBranch, "handled_alone", kEndsItsProcess},
-    CannotHappen{kBranch, "handling_set_aside", kEndsItsProcess},
     CannotHappen{kBranch, "results_stream_made_anew",
                  "takes an operator who deletes a stream, which no fault does "
                  "(fakes/engine_test/unheard_results_test.cpp makes one anew)"},
