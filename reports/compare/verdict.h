@@ -6,7 +6,7 @@
 //    surely, smaller than Criteria::threshold. Who does not beat the first variant that way, and by at least the threshold, is not taken
 //    instead of it.
 // 4. Nothing is recommended where what is better in an objective is worse, beyond noise, in a guard (Measure::guard), be it the first
-//    variant or another one: which of the two counts more nobody but the reader can say.
+//    variant or another one: only the reader can weigh one against the other.
 #pragma once
 
 #include <cstddef>

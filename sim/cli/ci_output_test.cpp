@@ -187,12 +187,7 @@ TEST_F(CiOutput, ASummaryThatCannotBeWrittenChangesNoVerdict) {
 }
 
 TEST_F(CiOutput, AnInterruptionIsTheVerdict) {
-    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        stop = seed == 8;
-        RunResult result = good(of, seed, options);
-        result.interrupted = seed == 8;
-        return result;
-    };
+    stops_at_the_eighth_seed();
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "10", "-j", "1"}), 130);
     EXPECT_THAT(out.str(), EndsWith("\nINTERRUPTED: 1 of 10 runs were made to their end, 0 of them failed.\n"));
     EXPECT_THAT(summary(), StartsWith("### lockstep run: INTERRUPTED\n"));

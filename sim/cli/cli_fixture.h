@@ -56,6 +56,16 @@ protected:
         return result;
     }
 
+    /// The run of seed 8 is interrupted, as by a signal; the others are good.
+    void stops_at_the_eighth_seed() {
+        runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+            stop = seed == 8;
+            RunResult result = good(of, seed, options);
+            result.interrupted = seed == 8;
+            return result;
+        };
+    }
+
     static RunResult bad(const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         RunResult result = good(of, seed, options);
         result.passed = false;

@@ -1,5 +1,6 @@
 // `lockstep run`: what is selected, what is said of it, and what its files are.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,6 +150,10 @@ TEST_F(Cli, AFileIsAScenarioOfEachCombinationOfItsMatrix) {
             {R"({"name": "x", "include": "gone.part.json"})", "gone.part.json cannot be read"},
             {R"({"name": "x", "matrix": {"cluster.schedulers": [1, 2]}, "proves": {"without": "job_lock", "violated": ["lock_exclusion"]}})",
              "a file with a matrix proves nothing of a mechanism"},
+            {fmt::format(
+                 R"({{"name": "x", "matrix": {{"seed": [{0}], "cluster.schedulers": [{0}], "duration": [{0}]}}}})",
+                 fmt::join(std::vector<int>(100, 1), ",")),
+             "at /matrix: these are more than 1000 scenarios"},
             {R"({"name": "x", "matrix": {"cluster.schedulrs": [1, 2]}})", "(from the matrix cluster.schedulrs=1)"}}) {
         write("x.json", text);
         EXPECT_EQ(run({"validate", path("x.json")}), 2) << text;
@@ -295,12 +300,7 @@ TEST_F(Cli, AnErrorOfTheHarnessIsThreeAndNamesItsSeed) {
 }
 
 TEST_F(Cli, AnInterruptionIs130AndPrintsWhatIsKnown) {
-    runner = [this](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
-        stop = seed == 8;
-        RunResult result = good(of, seed, options);
-        result.interrupted = seed == 8;
-        return result;
-    };
+    stops_at_the_eighth_seed();
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "10", "-j", "1"}), 130);
     EXPECT_THAT(out.str(), HasSubstr("Interrupted: 2 of 10 runs were made."));
     EXPECT_THAT(out.str(), HasSubstr("1 passed, 0 failed"));

@@ -96,7 +96,13 @@ void check_matrix(const json& document, const LoadOptions& options, std::vector<
     std::vector<std::string> set = options.cell;
     set.insert(set.end(), options.overrides.begin(), options.overrides.end());
     const std::size_t left = cells_of(document, set).size();
-    if (left > 1)
+    if (left > kCellsMax)
+        findings.push_back({"/matrix",
+                            fmt::format("these are more than {} scenarios: take values out, or set some with --set "
+                                        "PATH=VALUE",
+                                        kCellsMax),
+                            false});
+    else if (left > 1)
         findings.push_back({"/matrix",
                             fmt::format("these are {} scenarios: name one with --set PATH=VALUE for each path", left),
                             false});
@@ -160,6 +166,7 @@ Loaded<std::vector<Scenario>> load_scenarios(const std::filesystem::path& path, 
     std::vector<Cell> cells{{}};
     if (document.is_object() && document.contains("matrix"))
         cells = cells_of(engine::wire::sound_json(engine::wire::json_text(document)), options.overrides);
+    if (cells.size() > kCellsMax) cells = {{}};  // the file as it is, which is refused
     for (Cell& cell : cells) {
         LoadOptions of_cell = options;
         of_cell.cell = std::move(cell);

@@ -72,6 +72,7 @@ std::vector<Cell> cells_of(const json& document, const std::vector<std::string>&
                 one.push_back(fmt::format(
                     "{}={}", path, value.is_string() ? value.get<std::string>() : engine::wire::json_text(value)));
                 longer.push_back(std::move(one));
+                if (longer.size() > kCellsMax) return longer;
             }
         }
         cells = std::move(longer);

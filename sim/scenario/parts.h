@@ -5,6 +5,7 @@
 // 2. "matrix": values by path, as --set takes them. The file stands for a scenario of each combination.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -19,8 +20,11 @@ inline constexpr const char* kPartSuffix = ".part.json";
 [[nodiscard]] tl::expected<nlohmann::json, std::string> with_parts(nlohmann::json document,
                                                                    const std::filesystem::path& folder);
 
+/// So many scenarios a file stands for at most: a few more paths in a matrix would fill the memory.
+inline constexpr std::size_t kCellsMax = 1'000;
+
 /// PATH=VALUE of each combination of a matrix; one without any where there is no matrix. `overrides`: assignments from elsewhere; what they
-/// set has no other value.
+/// set has no other value. Of more than kCellsMax it returns kCellsMax + 1, which are not to be run.
 using Cell = std::vector<std::string>;
 [[nodiscard]] std::vector<Cell> cells_of(const nlohmann::json& document, const std::vector<std::string>& overrides);
 
