@@ -41,7 +41,7 @@ Task<ProcessedGuard::Finding> ProcessedGuard::enter(MessageMarks& marks) {
     PRECONDITION(marks.standing == MessageMarks::Standing::unasked, "mark {} is looked for again", marks.processed);
     marks.standing = MessageMarks::Standing::in_hand;
     const auto entered = co_await context_.ports.redis.script(
-        scripts_.bus_guard_enter, {marks.processed, marks.in_flight}, {millis(marks.in_flight_life), marks.content},
+        scripts_.bus_guard_enter, {marks.processed, marks.in_flight}, {marks.content, marks.lives()},
         context_.ports.clock.in(context_.tunables.store_op_timeout));
     if (!entered.applied()) co_return go_on_without() ? Finding::fresh : Finding::hand_back;
     warned_ = false;

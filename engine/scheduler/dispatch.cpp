@@ -88,8 +88,8 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
     commit.release_lock = true;
     commit.decision_json = decision_record(order.decision);
     commit.fields = decision_fields(order.decision);
-    const bool over = waited_too_long(order.facts, reason);
-    if (worth_another_try(reason) && !over) {
+    const auto ends_by = end_of_waiting(order.facts, reason);
+    if (worth_another_try(reason) && !ends_by) {
         const bool waits = wait_for_capacity(commit, order.request, order.facts, reason);
         commit.add_attempts = waits ? 0 : 1;
         const Duration delay = backoff(waits ? replica_.tunables.max_scheduling_retries : order.facts.attempts);
@@ -101,7 +101,8 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
         if (!bound) co_return tenant_full(false);
         co_return waits_or_tries_later(co_await replica_.store.commit(lease, std::move(commit)), delay);
     }
-    if (over) {
+    if (ends_by) {
+        reason = *ends_by;
         replica_.ports.log.reached("waited_too_long_for_capacity");
         detail = fmt::format("it has waited for {} for a worker with a free slot: {}",
                              format_duration(order.facts.waited), detail);
@@ -141,7 +142,7 @@ Task<std::optional<Disposition>> Dispatcher::wait_if_full(JobLease& lease, const
     if (picked || picked.error().reason != DispatchReason::pool_overloaded) co_return std::nullopt;
     Commit commit;
     commit.release_lock = true;
-    const bool waits = !waited_too_long(facts, picked.error().reason) &&
+    const bool waits = !end_of_waiting(facts, picked.error().reason) &&
                        wait_for_capacity(commit, request, facts, picked.error().reason);
     if (!waits) co_return std::nullopt;
     const Duration delay = backoff(replica_.tunables.max_scheduling_retries);
@@ -150,21 +151,25 @@ Task<std::optional<Disposition>> Dispatcher::wait_if_full(JobLease& lease, const
     co_return waits_or_tries_later(co_await replica_.store.commit(lease, std::move(commit)), delay);
 }
 
-bool Dispatcher::waited_too_long(const JobFacts& facts, DispatchReason reason) const {
+std::optional<DispatchReason> Dispatcher::end_of_waiting(const JobFacts& facts, DispatchReason reason) const {
     const Tunables& tunables = replica_.tunables;
-    if (reason == DispatchReason::no_workers)
-        return !facts.queue.empty() && facts.unserved >= time_of_all_tries(tunables);
-    return reason == DispatchReason::pool_overloaded && tunables.overload_limit > Duration{0} &&
-           facts.waited >= tunables.overload_limit;
+    const bool is_queued = !facts.queue.empty();
+    const bool nobody_fits = reason == DispatchReason::no_workers || reason == DispatchReason::no_pool_mapping;
+    if (is_queued && nobody_fits && facts.unserved >= time_of_all_tries(tunables)) return DispatchReason::no_workers;
+    const bool waits = is_queued || reason == DispatchReason::pool_overloaded;
+    if (waits && tunables.overload_limit > Duration{0} && facts.waited >= tunables.overload_limit)
+        return DispatchReason::pool_overloaded;
+    return std::nullopt;
 }
 
 bool Dispatcher::wait_for_capacity(Commit& commit, const cap::JobRequest& request, const JobFacts& facts,
                                    DispatchReason reason) {
-    // A job on its way from a queue comes back to it, whatever it finds.
+    // A job on its way from a queue comes back to one, whatever it finds. Where no pool may have it any more that is a queue which no
+    // worker fits: the slots of its former pools are for others.
     const bool on_its_way = !facts.queue.empty();
     if (reason != DispatchReason::pool_overloaded && !on_its_way) return false;
     const Demand demand = demand_of(request, *replica_.routing);
-    commit.queue = demand.pools.empty() ? facts.queue : demand.queue();
+    commit.queue = demand.queue();
     for (const Worker* worker :
          fitting_workers(demand, replica_.registry, replica_.ports.clock.monotonic(), kFittingMax)) {
         const auto slots = slots_of(*worker, replica_.tunables);

@@ -94,12 +94,6 @@ void Intake::listen() {
             replica_.ports.bus.subscribe(std::string(route.subject), route.to_all ? std::string{} : group, *this));
 }
 
-std::vector<std::string> Intake::durables() {
-    std::vector<std::string> names;
-    for (const StreamRoute& route : kStreamRoutes) names.push_back(durable_of(route.subject));
-    return names;
-}
-
 Task<tl::expected<void, std::string>> Intake::bind(Stream& stream, std::string deployment) {
     PRECONDITION(!listeners_.empty(), "messages on {} are asked for before workers are heard", stream.route.subject);
     const std::string subject(stream.route.subject);

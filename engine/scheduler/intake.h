@@ -69,8 +69,6 @@ public:
     };
     /// The same ones for as long as the intake lives.
     [[nodiscard]] std::deque<Stream>& streams() { return streams_; }
-    /// The durables of all streams.
-    [[nodiscard]] static std::vector<std::string> durables();
     /// Binds to the stream's durable for the deployment, making it if need be; the error says why that was not possible. Again is
     /// allowed. REQUIRES: `listen` has been called.
     [[nodiscard]] Task<tl::expected<void, std::string>> bind(Stream& stream, std::string deployment);

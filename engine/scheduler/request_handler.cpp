@@ -173,10 +173,11 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     }
     if (replica_.stopping) co_return Disposition::hand_back(Duration{0});
     const bool no_answer = decision->decision == Decision::unavailable || decision->decision == Decision::throttle;
-    if (no_answer && job.facts.state == JobState::approval_required) {
-        // Asked again because its content has changed since: the question that was raised stands, and no fail mode answers it.
+    if (no_answer && (job.facts.state == JobState::approval_required || job.facts.human_asked)) {
+        // Asked again because its content has changed, or a gateway has recorded it once more: the question that was raised stands, and no
+        // fail mode answers it.
         replica_.ports.log.reached("waits_for_approval_without_policy");
-        co_return Disposition::hand_back(replica_.tunables.safety_unavailable_delay);
+        co_return Disposition::postponed(replica_.tunables.safety_unavailable_delay);
     }
     if (const auto held = co_await hold_for_input(lease, job, *decision)) co_return *held;
     if (wire::is_approval_gate(job.request.topic()) && !no_answer && decision->decision != Decision::deny)

@@ -105,7 +105,7 @@ Task<tl::expected<void, std::string>> Scheduler::Parts::start() {
     auto settings = co_await settings_.start();
     if (!settings) co_return settings;
 
-    const auto deployment = co_await deployment_.at_start(Intake::durables());
+    const auto deployment = co_await deployment_.at_start();
     if (!deployment) co_return tl::make_unexpected(deployment.error());
 
     // Of a start that failed half-way.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <utility>
+#include <vector>
 
 #include "engine/store/keys.h"
 #include "engine/wire/subjects.h"
@@ -30,7 +31,7 @@ Task<Outcome<std::string>> DeploymentId::store_if_none(std::string id) {
     co_return held;
 }
 
-Task<tl::expected<std::string, std::string>> DeploymentId::at_start(std::vector<std::string> durables) {
+Task<tl::expected<std::string, std::string>> DeploymentId::at_start() {
     const auto failed = [](const Failure& failure) {
         return tl::make_unexpected(
             fmt::format("the deployment's id in Redis ({}): {}", keys::kDeployment, failure.detail));
@@ -39,6 +40,7 @@ Task<tl::expected<std::string, std::string>> DeploymentId::at_start(std::vector<
     if (!held.applied()) co_return failed(held.failure());
     std::string owner;
     std::string owned;
+    const std::vector<std::string> durables = wire::own_durables();
     for (std::size_t i = 0; held.value().empty() && owner.empty() && i < durables.size(); ++i) {
         const auto state = co_await ports_.bus.consumer_state(std::string(wire::kStreamSys), durables[i], deadline());
         if (!state.applied())

@@ -7,7 +7,6 @@
 
 #include <string>
 #include <tl/expected.hpp>
-#include <vector>
 
 #include "engine/config/tunables.h"
 #include "engine/ports/ports.h"
@@ -19,10 +18,10 @@ public:
     /// All arguments outlive this.
     DeploymentId(const Ports& ports, const Tunables& tunables) : ports_(ports), tunables_(tunables) {}
 
-    /// The id under which this start may bind `durables` of the stream of the protocol's own messages: the one in Redis, or a new
-    /// one if neither Redis nor a durable has one. The error says what to do: a server that does not answer, or a Redis without an
-    /// id beside a durable with one.
-    [[nodiscard]] Task<tl::expected<std::string, std::string>> at_start(std::vector<std::string> durables);
+    /// The id under which this start may bind durables: the one in Redis, or a new one if neither Redis nor any durable of a deployment
+    /// has one, whichever role reads it: a Redis that has lost the id while others run gets no second one. The error says what to do:
+    /// a server that does not answer, or a Redis without an id beside a durable with one.
+    [[nodiscard]] Task<tl::expected<std::string, std::string>> at_start();
 
     /// Sees to it that Redis goes on holding the id of the last start. Runs until it is cancelled. REQUIRES: `at_start` has given one.
     [[nodiscard]] Task<void> keep();

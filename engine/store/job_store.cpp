@@ -102,6 +102,7 @@ JobFacts parse_taken_up(const RedisValue& reply) {
     facts.first_received = !reply.at(29).text().empty();
     facts.policy_timeouts = reply.at(30).integer_or(0);
     facts.lost = {reply.at(31).integer_or(0), reply.at(32).integer_or(0)};
+    facts.human_asked = !reply.at(33).text().empty();
     return facts;
 }
 

@@ -64,6 +64,7 @@ struct JobFacts {
     LostHandlings lost;                     // of its handlings, unless it has ended
     bool request_lost = false;              // take_up: see kFieldRequestLost
     bool first_received = false;            // take_up: no scheduler has handled it before
+    bool human_asked = false;               // take_up: a human was asked, and policy has answered nothing else since
     WallTime entered_at{};                  // take_up: when it came into its state, by Redis' clock
     PlaceInLine place = PlaceInLine::none;  // take_up
     WorkerId handed;                        // take_up: the worker that keeps a slot free for it; empty: none does

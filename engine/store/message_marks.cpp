@@ -1,6 +1,7 @@
 #include "engine/store/message_marks.h"
 
 #include "engine/runtime/invariant.h"
+#include "engine/runtime/millis.h"
 
 namespace lockstep::engine {
 
@@ -11,13 +12,15 @@ void MessageMarks::require_whole() const {
                  processed, processed_life.count(), in_flight, in_flight_life.count());
 }
 
+std::string MessageMarks::lives() const { return millis(in_flight_life) + ' ' + millis(processed_life); }
+
 void MessageMarks::ask(ScriptArguments& arguments) {
     require_whole();
     standing = Standing::in_hand;
     arguments.text("processed_mark", processed)
         .text("in_flight_mark", in_flight)
         .text("mark_content", content)
-        .duration_or_zero("in_flight_ttl_ms", in_flight_life);
+        .text("mark_ttls_ms", lives());
 }
 
 void MessageMarks::settle(ScriptArguments& arguments) const {

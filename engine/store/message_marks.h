@@ -26,6 +26,8 @@ struct MessageMarks {
     Duration in_flight_life{};
     Standing standing = Standing::unasked;
 
+    /// Of the in-flight and the processed mark, as `mark_ttls_ms` of the scripts.
+    [[nodiscard]] std::string lives() const;
     /// For a script that begins with `handled_before` (scripts/common.lua). REQUIRES, as below: keys, content and lives are set.
     void ask(ScriptArguments& arguments);
     /// For a script that ends with `mark_handled`. It counts once the script has said that it was applied.

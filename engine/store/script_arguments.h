@@ -34,14 +34,14 @@ inline constexpr std::string_view kScriptArguments[] = {
     "fitting",          // workers that might have had the job, each with how many jobs it may have in flight: "w 8 v 4"
     "idempotency_key",  // key of Redis under which the request is known; with `idempotency_ttl_ms`
     "idempotency_ttl_ms",  //
-    "in_flight_mark",      // key of the mark of a message that is being handled; with `in_flight_ttl_ms`
-    "in_flight_ttl_ms",    //
+    "in_flight_mark",      // key of the mark of a message that is being handled
     "job",                 //
     "limit_delay_ms",      // until the next try of a job that a full tenant refuses
     "lock_ttl_ms",         //
     "longest_delay_ms",    // between two tries: a next try beyond it was written by another clock
     "longest_life_ms",     // of the job, from now
     "mark_content",        // of the message: what its processed mark holds
+    "mark_ttls_ms",        // of the in-flight and the processed mark: "120000 1200000"
     "next_attempt_ms",     // until the next try
     "next_saga",           // owed a rollback after this one, if `next_stack` is there
     "next_stack",          //

@@ -70,6 +70,11 @@ std::string durable_name(std::string_view queue, std::string_view subject) {
     return fmt::format("dur_{}__{}", group, sanitised(subject));
 }
 
+std::vector<std::string> own_durables() {
+    return {durable_name(kQueueScheduler, kSubjectSubmit), durable_name(kQueueScheduler, kSubjectResult),
+            durable_name(kQueueWorkflowEngine, kSubjectResult)};
+}
+
 std::string leader_elected_subject(std::string_view stream, std::string_view durable) {
     return fmt::format("$JS.EVENT.ADVISORY.CONSUMER.LEADER_ELECTED.{}.{}", stream, durable);
 }

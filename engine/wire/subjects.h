@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/runtime/identifiers.h"
 
@@ -52,5 +53,8 @@ inline constexpr std::string_view kTopicApprovalGateLegacy = "sys.approval.gate"
 /// The durable consumer of a queue group on a subject. Empty without a queue: such a consumer is ephemeral, every
 /// subscriber gets a copy.
 [[nodiscard]] std::string durable_name(std::string_view queue, std::string_view subject);
+
+/// Those of a deployment on kStreamSys, whichever role reads them. They carry its id (D-35).
+[[nodiscard]] std::vector<std::string> own_durables();
 
 }  // namespace lockstep::engine::wire

@@ -66,6 +66,12 @@ TEST(Subjects, DurableConsumersHaveTheNamesThatTheServersAlreadyKnow) {
 }
 
 // BUS-07: without a queue group there is no shared durable, every subscriber gets a copy.
+TEST(Subjects, ADeploymentHasTheDurablesOfItsSchedulersAndWorkflowEngines) {
+    EXPECT_EQ(own_durables(), (std::vector<std::string>{"dur_cordum-scheduler__sys_job_submit",
+                                                        "dur_cordum-scheduler__sys_job_result",
+                                                        "dur_cordum-workflow-engine__sys_job_result"}));
+}
+
 TEST(Subjects, BroadcastHasNoDurable) { EXPECT_EQ(durable_name("", "sys.heartbeat"), ""); }
 
 TEST(Subjects, ApprovalGatesAreNamedOldAndNew) {

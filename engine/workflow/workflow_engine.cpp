@@ -96,7 +96,7 @@ Task<tl::expected<void, std::string>> WorkflowEngine::Parts::start() {
     binding_.reset();
     co_await announce_self();
     co_await timers_.recover();
-    auto deployment = co_await deployment_.at_start({durable()});
+    auto deployment = co_await deployment_.at_start();
     if (!deployment) co_return tl::make_unexpected(deployment.error());
     ConsumerSpec spec;
     spec.stream = wire::kStreamSys;

@@ -49,10 +49,7 @@ struct OwnedDurable {
 /// Those that exist, of schedulers and of workflow engines.
 engine::Task<tl::expected<std::vector<OwnedDurable>, std::string>> owned_durables(Session& session) {
     std::vector<OwnedDurable> found;
-    for (const auto& [queue, subject] : {std::pair{wire::kQueueScheduler, wire::kSubjectSubmit},
-                                         std::pair{wire::kQueueScheduler, wire::kSubjectResult},
-                                         std::pair{wire::kQueueWorkflowEngine, wire::kSubjectResult}}) {
-        const std::string name = wire::durable_name(queue, subject);
+    for (const std::string& name : wire::own_durables()) {
         const auto state =
             co_await session.bus().consumer_state(std::string(wire::kStreamSys), name, session.deadline());
         if (!state.applied())

@@ -166,6 +166,12 @@ Waiting before_dispatch(const JobOnFile& job, const Surroundings& around) {
                                   job.capacity_position, places_for(job.get("topic"), around));
         if (const auto since = job.time("ls_waits_since")) answer.since = since;
         answer.hint = "it goes on when a worker has a free slot; those there are: lockstepctl workers";
+        if (demand && demand->pools.empty()) {
+            answer.cause = "no_pool_mapping";
+            answer.says = fmt::format("no pool may have jobs of topic {} any more; it has kept its place in line",
+                                      job.get("topic"));
+            answer.hint = "it goes on when the topic is given a pool again, and ends FAILED with no_workers otherwise";
+        }
         return answer;
     }
     explain_last_try(answer, job, around);

@@ -125,6 +125,7 @@ void QueueWatch::show_capacity(const RedisValue& counts) {
     for (std::size_t i = 0; entries != nullptr && i + 1 < entries->size(); i += 2) {
         const auto demand = engine::Demand::of_queue((*entries)[i].text());
         std::string pools = demand ? fmt::format("{}", fmt::join(demand->pools, ",")) : std::string(kOtherLabel);
+        if (demand && demand->pools.empty()) pools = "none";  // their topics have lost theirs
         if (!pools_.contains(pools) && pools_.size() >= kPoolLabelsMax) pools = kOtherLabel;
         waiting[pools] += std::max<std::int64_t>(0, (*entries)[i + 1].integer_or(0));
         pools_.insert(std::move(pools));

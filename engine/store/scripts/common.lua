@@ -148,14 +148,18 @@ end
 -- Before a message is handled: has this consumer handled it to the end before? Then nothing is returned. If not, marks it as
 -- being handled. A mark names the content of its message: a server that lost its power gives out again the sequence numbers of what
 -- it had not synced. '1' is the mark of older writers, who did not look. What somebody has put there with another type is no mark.
-local function read_unless_handled(processed, in_flight, content, in_flight_ttl, ...)
+-- The mark that is found lives on: the acknowledgement of this delivery may be lost, too, and the message come once more.
+local function read_unless_handled(args, ...)
+  local processed = args.processed_mark
   if not processed then return redis.call('MGET', ...) end
   local read = redis.call('MGET', processed, ...)
   local mark = table.remove(read, 1)
-  if mark == content or mark == '1' then
+  local in_flight_ttl, processed_ttl = string.match(args.mark_ttls_ms, '(%d+) (%d+)')
+  if mark == args.mark_content or mark == '1' then
+    redis.call('PEXPIRE', processed, processed_ttl)
     return
   end
-  redis.call('SET', in_flight, '1', 'PX', in_flight_ttl)
+  redis.call('SET', args.in_flight_mark, '1', 'PX', in_flight_ttl)
   return read
 end
 

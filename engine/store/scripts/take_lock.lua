@@ -3,7 +3,7 @@
 --
 -- KEYS  1 lock  2 job hash  3 stored request  4.. strings to read along, for whoever needs them next
 -- ARGV  named: job, token, lock_ttl_ms; for a result its sequence, with wait_ms and worker; processed_mark with in_flight_mark,
---       mark_content and in_flight_ttl_ms where a message is handled
+--       mark_content and mark_ttls_ms where a message is handled
 -- Reply {'handled'}: the message, before; {'busy'} or {'later'} or {'held', state, attempts, topic, tenant, dispatch number, worker of the dispatch, trace id,
 --                     stored request, {strings read along}, how many handlings in a row never came back, and of how many that
 --                     were alone}
@@ -33,8 +33,7 @@ local function comes_later(facts, args)
 end
 
 local args = named_arguments()
-local along = read_unless_handled(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms,
-                                  unpack(KEYS, 3))
+local along = read_unless_handled(args, unpack(KEYS, 3))
 if not along then
   return {'handled'}
 end

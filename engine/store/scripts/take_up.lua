@@ -6,7 +6,7 @@
 -- ARGV  named: job, token, lock_ttl_ms, records_ttl_ms, trace_id, request, longest_delay_ms; deadline_ms, idempotency_key with
 --       idempotency_ttl_ms, and longest_life_ms, which count only where the request is the very text that is stored: of any
 --       other one they are not the job's; tenant, to be held against the job's, and two_tenants; processed_mark with
---       in_flight_mark, mark_content and in_flight_ttl_ms where a message is handled; answer_of: the handling whose answer of policy
+--       in_flight_mark, mark_content and mark_ttls_ms where a message is handled; answer_of: the handling whose answer of policy
 --       is still at hand; own_run: the run whose step the job's id names is the request's tenant's, or nobody's
 --       in order: metadata fields and values
 -- Reply {'handled'}: the message, before. {'busy'} or {'refused'}: this request may touch no job. {'whose', document of a run}: a new
@@ -21,8 +21,8 @@
 --        what is stored is what counts, the job's deadline ('' = none), when all this was, {worker with a free slot, jobs that it
 --        had in flight, ...}, the worker that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue
 --        in which it waits for capacity ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
---        job before ('' = one has), how often in a row judging it has taken too long, how many handlings in a row never came back, and
---        of how many that were alone}
+--        job before ('' = one has), how often in a row judging it has taken too long, how many handlings in a row never came back,
+--        of how many that were alone, and '1' = a human was asked, and policy has answered nothing else since}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
 -- tenant's job under this id, and come no further, has named that tenant.
@@ -47,8 +47,7 @@ end
 local args, first_field = named_arguments()
 local job, token, ttl = args.job, args.token, args.records_ttl_ms
 records_ttl = ttl
-local along = read_unless_handled(args.processed_mark, args.in_flight_mark, args.mark_content, args.in_flight_ttl_ms,
-                                  request_key(job), unpack(KEYS, 3))
+local along = read_unless_handled(args, request_key(job), unpack(KEYS, 3))
 if not along then
   return {'handled'}
 end
@@ -60,7 +59,8 @@ end
 local meta, at = KEYS[2], now_micros()
 local facts = read_fields(meta, 'state', 'attempts', 'ls_dispatch', 'ls_published', 'ls_worker', 'trace_id', 'ls_stream_floor',
                           'ls_dispatches', 'ls_next_attempt_at', 'ls_last_cause', 'ls_waits_token', 'updated_at', 'ls_stream_server',
-                          'ls_input_misses', 'ls_policy_timeouts', 'ls_request_lost', 'ls_in_hand', unpack(fields_of_entering))
+                          'ls_input_misses', 'ls_policy_timeouts', 'ls_request_lost', 'ls_in_hand', 'safety_decision',
+                          unpack(fields_of_entering))
 local function is_empty()
   for _, value in pairs(facts) do
     if value then return false end
@@ -192,4 +192,5 @@ return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), fact
         facts.ls_waits_token or '', woken_jobs, facts.updated_at or '0', facts.ls_stream_server or '', wrong_typed,
         counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at,
         freed_workers, place == 'woken' and (facts.ls_handed or '') or '', facts.ls_queue or '', waited, unserved,
-        untouched and (state == '' or state == 'PENDING') and '1' or '', counter(facts.ls_policy_timeouts), lost, lost_alone}
+        untouched and (state == '' or state == 'PENDING') and '1' or '', counter(facts.ls_policy_timeouts), lost, lost_alone,
+        facts.safety_decision == 'REQUIRE_APPROVAL' and '1' or ''}
