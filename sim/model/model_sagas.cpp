@@ -167,9 +167,7 @@ void Model::take_compensation(fakes::NodeId client, std::string_view key, std::s
     fact.is_locked = !stack.is_lock_known || stack.locked_by == client;
     taken.is_taken = true;
     stack.recorded.erase(stack.recorded.begin() + static_cast<std::ptrdiff_t>(index));
-    Saga& saga = *taken.saga;
-    saga.last_step = ++sagas_.order;
-    if (std::ranges::all_of(saga.recorded, &SagaEntry::is_taken)) saga.end_rollback(sagas_.order);
+    taken.saga->last_step = ++sagas_.order;
 }
 
 void Model::keep_aside(fakes::NodeId client, std::string_view key, std::string_view bytes) {

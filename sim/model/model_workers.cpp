@@ -90,6 +90,8 @@ void Model::follow_reach(const Event& answered, Time now) {
     if (!answered.node.valid()) return;
     Replica& caller = replica(answered.node);
     if (answered.outcome != fakes::EventOutcome::applied) caller.redis_unanswered = now;
+    if (answered.outcome != fakes::EventOutcome::applied && answered.node == snapshot_.lock_holder)
+        snapshot_.failed = now;
     const bool refused = answered.payload.starts_with('-') && !answered.payload.starts_with("-NOSCRIPT");
     if (refused || answered.outcome != fakes::EventOutcome::applied) {
         caller.reached = {};

@@ -103,7 +103,8 @@ void PolicyWord::asked(fakes::NodeId node, cap::PolicyCheckRequest question, Eve
 }
 
 void PolicyWord::answered(const fakes::Event& answer, bool allows, Since since) {
-    Handling& handling = at(answer.node).now;
+    AtReplica& replica = at(answer.node);
+    Handling& handling = replica.now;
     const bool own = handling.open > 0;
     // Which of them is answered cannot be told: the earlier ones, as long as there are any.
     if (handling.others_open > 0)
@@ -111,8 +112,9 @@ void PolicyWord::answered(const fakes::Event& answer, bool allows, Since since) 
     else if (own)
         --handling.open;
     if (answer.outcome != fakes::EventOutcome::applied) return;
+    // An answer to a question that was asked before those were heard comes from before them, however late it is heard.
     for (AtReplica& other : replicas_)
-        if (other.node != answer.node) other.now.overtaken = true;
+        if (other.node != answer.node && replica.question.event > other.now.heard.event) other.now.overtaken = true;
     if (!own && handling.shared) {
         if (allows) handling.heard_before = since.event;
         return;

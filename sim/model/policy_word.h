@@ -3,7 +3,7 @@
 // 1. A word counts for one handling: it is heard by the replica that commits the dispatch, after it took the job's lock. So a later
 //    refusal revokes an earlier allow, and an answer that is overtaken by another handler's falls with its handler's lock. One
 //    exception: where an earlier handling of the same replica ended because the job has to wait for a slot, be its lock lost before it could give it
-//    back, its word is good for policy_answer_max_age, unless any replica heard another word since and Redis has not lost it. A handling that did not ask, and whose lock
+//    back, its word is good for policy_answer_max_age, unless any replica has asked and heard another word since and Redis has not lost it. A handling that did not ask, and whose lock
 //    is taken away, leaves that word to the next.
 // 2. It counts for what was asked about: the fields of a policy check, without what a scheduler adds on the way to a worker.
 // 3. A replica whose lock was taken away may have two handlers at one job. What was asked before the later one took the lock

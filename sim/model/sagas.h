@@ -58,7 +58,7 @@ struct Saga {
     std::optional<std::uint64_t> owed_since;  // the latest failure that owes a rollback for certain
     std::uint64_t last_step = 0;              // the look at its stack: when that was locked, or when one was taken last
     std::uint64_t ended = 0;                  // when its last rollback was over
-    bool is_under_way = false;  // since one of its jobs failed, until Redis owes no rollback or nothing is left to take
+    bool is_under_way = false;  // since one of its jobs failed, until Redis owes no rollback
     bool is_lost = false;       // Redis has lost something of it
     std::deque<SagaEntry> recorded;
 

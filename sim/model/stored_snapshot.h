@@ -25,6 +25,7 @@ struct StoredSnapshot {
     Time unlocked{};            // when it was given back or ran out last
     Since locked;               // event 0: not
     int locks_lost = 0;         // that ran out since the last write
+    Time failed{};              // when a call of who holds its lock got no answer, or was not carried out, last
 
     /// When what Redis has was written; nothing: unknown.
     [[nodiscard]] std::optional<Time> written() const { return expires_at ? std::optional(changed.at) : std::nullopt; }

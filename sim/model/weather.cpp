@@ -25,11 +25,14 @@ NodeId server_of(std::string_view fault) {
     return {};
 }
 
+bool is_error(const fakes::Event& answer) {
+    return answer.payload.starts_with('-') && !answer.payload.starts_with("-NOSCRIPT");
+}
+
 bool is_mishap(const fakes::Event& event) {
     if (event.kind == EventKind::lock_expired) return is_job_lock(event.key);
     if (!fakes::is_call(event.kind)) return event.kind != EventKind::heartbeat && event.kind != EventKind::node_up;
-    const bool is_refused = event.payload.starts_with('-') && !event.payload.starts_with("-NOSCRIPT");
-    return event.when == fakes::When::answered && (event.outcome != fakes::EventOutcome::applied || is_refused);
+    return event.when == fakes::When::answered && (event.outcome != fakes::EventOutcome::applied || is_error(event));
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ void Weather::on_event(const fakes::Event& event, Time now) {
 }
 
 void Weather::on_answer(const fakes::Event& event, Time now) {
-    if (event.kind == EventKind::redis && event.when == fakes::When::answered && event.payload.starts_with('-'))
+    if (event.kind == EventKind::redis && event.when == fakes::When::answered && is_error(event))
         at(event.node).refused = now;
     if (event.when != fakes::When::answered || event.outcome == fakes::EventOutcome::applied ||
         event.outcome == fakes::EventOutcome::none)

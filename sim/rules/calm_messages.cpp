@@ -189,7 +189,9 @@ void Messages::judge_requeued(const DeliveryAnswered& answered, const Message& m
     const Seen& job = of(message.job);
     const Time since = message.delivered.at;
     const bool is_delayed = message.is_delayed || job.delayed >= since;
-    if (is_partly_lost(about) || is_delayed || !model.weather().clear_for(answered.node, since)) return;
+    const bool is_clear =
+        model.weather().clear_for(answered.node, since) && !model.weather().refused(answered.node, since);
+    if (is_partly_lost(about) || is_delayed || !is_clear) return;
     verdict.exercised();
     const Duration delay = *answered.requeued_for;
     const bool is_of_servers = this->is_of_servers(delay);

@@ -9,7 +9,7 @@
 //    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
 //    that was sent behind it on another connection, and then no handler knows that it is held.
 //    Neither does the lock of a rollback or that of the snapshot.
-// 3. A message is not requeued for the delay of a store or a bus that did not answer, unless a call of its replica got none, or
+// 3. A message is not requeued for the delay of a store or a bus that did not answer, unless a call of its replica got none or an error, or
 //    that delay is what is left of another one that its job has been given.
 // 4. Nor for the delay of a job that another handles, unless another has been at the job since it was delivered: another message
 //    about it that is not settled, its lock held by others, or a state that another has written. A job whose state is

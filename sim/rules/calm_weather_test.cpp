@@ -35,6 +35,10 @@ struct CalmWeatherTest : RuleTest {
             {"ask", [this](auto&) { ask(); }},
             {"unanswered",
              [this](auto&) { observe(EventKind::redis, "J", {.outcome = EventOutcome::unknown}, When::answered); }},
+            {"error",
+             [this](auto& code) {
+                 observe(EventKind::redis, "J", {.payload = '-' + code + " no"}, When::answered, by);
+             }},
             {"delay", [this](auto& until) { delay(until.empty() ? "1" : until); }},
             {"time", [this](auto&) { by_command(by, {"TIME"}, [] {}); }},
             {"queue", [this](auto&) { keys.zset_set(at<SortedSet>("lockstep:tenant:waiting:t"), "J", 1); }},
@@ -123,6 +127,8 @@ constexpr Story kCalmMessages[] = {
     {"ServersThatDoNotAnswerAre",
      "deliver disturb=redis.errors nak=1s +1s deliver delay nak=1s +1s delay=130000000 time deliver nak=1s ok +1min "
      "time deliver nak=1s",
+     "as if a server did not answer"},
+    {"AndRedisThatAnswersWithAnError", "deliver error=WRONGTYPE nak=1s ok +1s deliver error=NOSCRIPT nak=1s",
      "as if a server did not answer"},
     {"AJobThatNoOtherHasIsNotBusy", "deliver lock unlock busy",
      "as a job that another handles, and none has been at it"},

@@ -110,6 +110,14 @@ void nothing_is_owed(const AllAtRest& end, const Model& model, Verdict& verdict,
                         key);
 }
 
+/// Jobs in the place of whose record somebody keeps something else: their messages are held until that is put away.
+std::size_t records_of_others(const fakes::redis::Keyspace& redis) {
+    const auto keys = redis.keys();
+    return static_cast<std::size_t>(std::ranges::count_if(keys, [&redis](std::string_view key) {
+        return key.starts_with(kJobHashPrefix) && container_at<fakes::redis::Hash>(redis, key) == nullptr;
+    }));
+}
+
 void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
     for (const std::string_view key : end.redis->keys()) {
         if (key.starts_with("job:")) continue;  // most keys, and no lock or mark
@@ -127,8 +135,8 @@ void nothing_is_left(const AllAtRest& end, const Model& model, Verdict& verdict,
     if (!end.quiet) return;
     for (const LockGrant& lock : model.lock_grants().all()) verdict.exercised(lock.changed != 0);
     verdict.about(nullptr);
-    verdict.require(end.handlers_in_flight == 0, 0, "all is quiet, and {} handlers are still at work",
-                    end.handlers_in_flight);
+    verdict.require(end.handlers_in_flight <= records_of_others(*end.redis), 0,
+                    "all is quiet, and {} handlers are still at work", end.handlers_in_flight);
     nothing_is_owed(end, model, verdict, tunables);
 }
 

@@ -98,6 +98,11 @@ TEST_F(NothingLeaks, NoHandlerIsLeftAtRest) {
     EXPECT_THAT(found, IsEmpty());
     model().at_rest(keys, true, 1);
     EXPECT_THAT(found, ElementsAre(HasSubstr("1 handlers are still at work")));
+    set_text("job:meta:squatted", "somebody else's", {});
+    model().at_rest(keys, true, 1);
+    EXPECT_EQ(found.size(), 1U) << "what is no record keeps the message about its job";
+    model().at_rest(keys, true, 2);
+    EXPECT_EQ(found.size(), 2U);
 }
 
 TEST_F(NothingLeaks, NothingIsOwedOnceAllWasQuiet) {

@@ -166,8 +166,10 @@ constexpr Story kSagas[] = {
     {"NothingIsUndoneForNothing", "succeed=a submit=a",
      "a: it is undone by comp-a, and no job of the saga of workflow acme/travel fa"},
     {"NorWhatWasNotRecorded", "fail=f submit=f", "f: it is undone by comp-f, which was not recorded"},
-    {"NorOnceTheRollbackIsOver", "succeed=a fail=f lock take succeed=b submit=b",
+    {"NorOnceTheRollbackIsOver", "succeed=a fail=f owe lock take over succeed=b submit=b",
      "nothing of the saga of workflow acme/travel has failed since"},
+    // That of another tenant has found a too old.
+    {"WhichItIsNotByWhatAnotherRollbackTakes", "succeed=a fail=f owe lock@other take@other succeed=b lock submit=b"},
     {"ALateStepOfARunIsUndoneAsWell", "fail=g:trip record=c:trip submit_run=c"},
     // a was recorded before the rollback looked; d succeeded after the failure.
     {"ARollbackThatFindsNothingIsOver",
@@ -301,7 +303,7 @@ constexpr Story kSagaLosses[] = {
      "b: its compensation is taken off lockstep:saga:4:acme:trip without"},
     {"AFailoverExcusesARollbackThatIsUnderWay", "fail=f waits failover idle"},
     {"AFailoverExcusesNoRollbackThatWasDoneUnlessRedisOwesItAgain",
-     "fail=f lock undo=a failover submit=a:comp-2 found=1 owe_again submit=a:comp-3",
+     "fail=f owe lock undo=a over failover submit=a:comp-2 found=1 owe_again submit=a:comp-3",
      "a: it is undone by comp-2, and before that by comp-a"},
     {"AnEvictionExcusesTheSagaOfAJobThatIsForgotten",
      "succeed=c key=c:SUCCEEDED evict=job:meta:c record=c found=1 evict=job:state:c record=c",

@@ -4,7 +4,7 @@
 // 1. A replica reaches Redis as the model says (sim/model/replica.h). It owes a fresh snapshot once it has reached Redis for as long as
 //    a snapshot may be old.
 // 2. The age counts from `captured_at`, by the clock of Redis at the moment of the write. A snapshot that Redis lost, or that a fault
-//    changed, is owed anew from then on.
+//    changed, is owed anew from then on, and so is one whose writer's call got no answer.
 // 3. No snapshot replaces one that was captured later, unless a clock was set; and none is written by one replica while another one holds
 //    the writer's lock.
 #include <chrono>
@@ -34,7 +34,8 @@ struct SnapshotAge {
         const Time captured = spec::captured(snapshot, *tunables);
         // A lock lasts longer by as much as the clock of Redis was set back.
         const bool may_last = model.clocks_jumped();
-        const Time owed_since = std::max({captured, reached.at, may_last ? snapshot.unlocked : Time{}});
+        const Time owed_since =
+            std::max({captured, reached.at, may_last ? snapshot.unlocked : Time{}, snapshot.failed});
         const auto allowed = [&](int locks) { return owed_since + spec::snapshot_age_max(locks, *tunables); };
         const bool is_locked = may_last && spec::is_lock_being_lost(snapshot, now, *tunables);
         const bool in_time = is_locked || now <= allowed(spec::locks_lost(snapshot, now, *tunables));

@@ -114,6 +114,19 @@ TEST_F(SnapshotWholeTest, OneThatIsLostIsOwedAnew) {
     EXPECT_EQ(found.size(), 1U);
 }
 
+TEST_F(SnapshotWholeTest, OneThatAnotherReplicaHasTriedToWriteIsOwedAnew) {
+    call();
+    write(10s);
+    wait(15s);
+    grant_lock(kSnapshotLock, kOther);
+    observe(EventKind::redis, "", {.outcome = EventOutcome::unknown}, When::answered, kOther);
+    lock_event(EventKind::lock_released);
+    wait(oldest);
+    EXPECT_THAT(found, IsEmpty());
+    wait(1ms);
+    EXPECT_EQ(found.size(), 1U);
+}
+
 TEST_F(SnapshotWholeTest, AReplicaThatDoesNotReachRedisOwesNothing) {
     const auto after = [this](auto disturbance) {
         disturbance();

@@ -41,7 +41,8 @@ bool points_beyond(const Job& job, const Model& model, const engine::Tunables& t
     if (other == nullptr || other == &job) return false;
     // What Redis has left of its record may name no tenant.
     if (!when_stored && other->lost.any()) return true;
-    if (other->request.first_stored == 0) return false;
+    // Its gateway may have recorded it and not yet whose it is.
+    if (other->request.first_stored == 0) return !when_stored && other->in_hash != State::absent;
     return other->request.tenant != job.request.tenant &&
            (!when_stored || other->request.first_stored < job.request.first_stored);
 }

@@ -141,6 +141,14 @@ TEST_F(ValidRequests, OneMayBeCheckedBeforeTheOtherJobIsRecordedAndAfter) {
     EXPECT_THAT(found, IsEmpty());
 }
 
+TEST_F(ValidRequests, OneThatIsHalfRecordedMayBeAnotherTenants) {
+    call_invalid(point("before", "v", "ctx:half"));
+    EXPECT_THAT(found, ElementsAre(HasSubstr("before: its dead letter calls it invalid")));
+    set_field("half", "state", "PENDING");
+    call_invalid(point("after", "v", "ctx:half"));
+    EXPECT_EQ(found.size(), 1U);
+}
+
 TEST_F(ValidRequests, WithoutARecordTheDataIsNoOthers) {
     point("theirs", "t", "redis://ctx:theirs");
     set_field("theirs", "topic", "job.t");
