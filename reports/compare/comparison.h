@@ -77,6 +77,13 @@ struct Criteria {
     double threshold = 0.05;               // the smallest relative difference that matters
 };
 
+/// A result that was kept before.
+struct EarlierResult {
+    std::string label;                       // what tables call it
+    std::string unlike;                      // why its figures cannot be held against today's; empty: they can
+    std::vector<std::vector<double>> means;  // by variant and measure of today; NaN: it has none
+};
+
 struct Comparison {
     std::string title;
     std::string question;
@@ -97,7 +104,8 @@ struct Comparison {
     std::vector<FaultBand> faults;  // of the run of the courses
     Criteria criteria;
     std::vector<std::pair<std::string, std::vector<std::string>>>
-        axes;  // of a grid: setting and its values; empty = no grid
+        axes;                            // of a grid: setting and its values; empty = no grid
+    std::vector<EarlierResult> history;  // the oldest first; not part of the JSON document
 };
 
 }  // namespace lockstep::reports

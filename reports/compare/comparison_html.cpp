@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <kainjow/mustache.hpp>
 #include <stdexcept>
 
 #include "reports/compare/page/comparison_markup.html.h"
 #include "reports/compare/page/comparison_style.css.h"
 #include "reports/compare/pictures.h"
+#include "reports/compare/trend.h"
 #include "reports/compare/words.h"
 #include "reports/text.h"
 
@@ -31,8 +33,8 @@ data text_of(std::string_view text) {
 
 std::string settings_of(const ComparedVariant& variant) {
     std::vector<std::string> settings;
-    for (const auto& [name, value] : variant.settings) settings.push_back(name + " = " + value);
-    return enumerated(settings);
+    for (const auto& [name, value] : variant.settings) settings.push_back(name + "=" + value);
+    return fmt::format("{}", fmt::join(settings, ", "));
 }
 
 /// "1 to 50", or the numbers themselves where they have gaps and are few.
@@ -52,7 +54,7 @@ public:
         : comparison_(comparison),
           analysis_(analysis),
           drawn_(drawn_variants(comparison, analysis)),
-          pictures_(pictures_of(comparison, analysis)),
+          pictures_(all_pictures(comparison, analysis)),
           plotter_problem_(draw(pictures_, options)) {}
 
     [[nodiscard]] std::string text() const {
@@ -69,6 +71,11 @@ public:
     }
 
 private:
+    static std::vector<Picture> all_pictures(const Comparison& comparison, const Analysis& analysis) {
+        std::vector<Picture> out = trend_pictures(comparison, analysis);
+        std::ranges::move(pictures_of(comparison, analysis), std::back_inserter(out));
+        return out;
+    }
     /// All but the first variant: the recommended one, the Pareto front, the others.
     [[nodiscard]] std::vector<std::size_t> by_importance() const {
         std::vector<std::size_t> out;
@@ -138,12 +145,17 @@ private:
         for (const std::size_t objective : shown_objectives())
             objectives.push_back({"text", text_of(comparison_.measures[objective].name)});
         page.set("objectives", objectives);
+        // A tuning that was made from its settings is named after them.
+        const bool has_settings = std::ranges::any_of(
+            comparison_.variants, [](const ComparedVariant& one) { return one.name != settings_of(one); });
+        page.set("has_settings", has_settings);
         for (std::size_t variant = 0; variant < comparison_.variants.size(); ++variant) {
             const Standing& standing = analysis_.standings[variant];
             const auto place = std::ranges::find(drawn_, variant);
             data one;
             one.set("number", fmt::format("{}", variant + 1));
             one.set("name", text_of(name(variant)));
+            one.set("has_settings", has_settings);
             one.set("settings", text_of(settings_of(comparison_.variants[variant])));
             one.set("means", means_of(variant));
             one.set("guards", text_of(worse_guards_of(variant)));
@@ -186,6 +198,7 @@ private:
             one.set("mean_text",
                     text_of(quantity_text(analysis_.means[variant][objective], comparison_.measures[objective].unit,
                                           largest_mean(analysis_, objective))));
+            one.set("mean_of", text_of(comparison_.measures[objective].name));
             one.set("mean_class", kind == Effect::Kind::better ? "better" : kind == Effect::Kind::worse ? "worse" : "");
             means.push_back(one);
         }
@@ -217,13 +230,6 @@ private:
         one.set("caption", text_of(picture.caption));
         one.set("has_svg", drawn && !picture.svg.empty());
         one.set("svg", drawn ? picture.svg : "");
-        data key = list_of();
-        for (const std::size_t variant : picture.variants) {
-            data entry;
-            entry.set("key_name", text_of(name(variant)));
-            entry.set("key_colour", fmt::format("{}", std::ranges::find(drawn_, variant) - drawn_.begin()));
-            key.push_back(entry);
-        }
         data faults = list_of();
         for (std::size_t i = 0; i < picture.faults.size(); ++i) {
             data entry;
@@ -231,8 +237,7 @@ private:
             entry.set("fault_colour", fmt::format("{}", std::min<std::size_t>(i, 3)));
             faults.push_back(entry);
         }
-        one.set("has_key", !picture.variants.empty());
-        one.set("key", key);
+        one.set("has_faults_key", !picture.faults.empty());
         one.set("fault_key", faults);
         one.set("head", cells_of(picture.table.head));
         data rows = list_of();
@@ -245,6 +250,14 @@ private:
         data pictures = list_of();
         for (std::size_t i = 0; i < pictures_.size(); ++i) pictures.push_back(picture_data(pictures_[i], i < drawn));
         page.set("pictures", pictures);
+        data key = list_of();
+        for (std::size_t i = 0; i < drawn_.size(); ++i) {
+            data entry;
+            entry.set("key_name", text_of(name(drawn_[i])));
+            entry.set("key_colour", fmt::format("{}", i));
+            key.push_back(entry);
+        }
+        page.set("key", key);
         page.set("no_plotter", !plotter_problem_.empty());
         page.set("plotter_problem", text_of(plotter_problem_));
         const std::size_t left_out = comparison_.variants.size() - drawn_.size();
@@ -327,6 +340,8 @@ private:
             data table;
             table.set("table_name", text_of(name(variant) + " against " + name(0)));
             table.set("effects", effects);
+            // Of many, the one that is asked about first.
+            table.set("opened", shown.size() == 1 || variant == analysis_.verdict.take);
             tables.push_back(table);
         }
         page.set("tables", tables);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "reports/compare/trend.h"
 #include "reports/compare/words.h"
 #include "reports/markdown.h"
 
@@ -95,6 +96,22 @@ void add_failures(Lines& lines, const Comparison& comparison, const Analysis& an
     }
 }
 
+void add_trend(Lines& lines, const Picture& trend) {
+    const auto add_row = [&lines](const std::vector<std::string>& cells) {
+        std::string row = "|";
+        for (const std::string& cell : cells) row += fmt::format(" {} |", plain_markdown(cell));
+        lines.add(row);
+    };
+    lines.add("");
+    lines.add("### " + plain_markdown(trend.title));
+    lines.add("");
+    add_row(trend.table.head);
+    add_row({trend.table.head.size(), "---"});
+    for (const auto& row : trend.table.rows) add_row(row);
+    lines.add("");
+    lines.add(plain_markdown(trend.caption));
+}
+
 void add_table(Lines& lines, const Comparison& comparison, const Analysis& analysis, std::size_t variant) {
     lines.add("");
     lines.add("### " + plain_markdown(comparison.variants[variant].name) + " against " +
@@ -126,6 +143,7 @@ std::string comparison_markdown(const Comparison& comparison, const Analysis& an
     add_failures(lines, comparison, analysis);
     // Before the tables, so that no length of theirs can push it out.
     add_repeating(lines, comparison, analysis);
+    for (const Picture& trend : trend_pictures(comparison, analysis)) add_trend(lines, trend);
     for (std::size_t variant = 1; variant < comparison.variants.size(); ++variant)
         add_table(lines, comparison, analysis, variant);
     return lines.text();

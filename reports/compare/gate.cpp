@@ -83,24 +83,6 @@ std::string seeds_that_differ(const Comparison& baseline, const Comparison& now)
     return then == today ? "" : fmt::format("{} in the baseline, {} now", counted(then.size(), "seed"), today.size());
 }
 
-/// Why the two cannot be compared; empty = they can.
-std::string unlike(const Side& baseline, const Side& now) {
-    const Comparison& then = baseline.comparison;
-    const Comparison& today = now.comparison;
-    if (!then.complete) return "the baseline was interrupted: some of its runs are missing";
-    if (!today.complete) return "this comparison was interrupted: some of its runs are missing";
-    const std::pair<const char*, std::string> differences[] = {
-        {"variants", only_in_one(names_of_variants(then), names_of_variants(today))},
-        {"scenarios", only_in_one(names_of_scenarios(then), names_of_scenarios(today))},
-        {"scenarios", changed_scenario(then, today)},
-        {"measures", only_in_one(described_measures(then), described_measures(today))},
-        {"seeds", seeds_that_differ(then, today)},
-        {"runs", missing_runs(baseline, now)}};
-    for (const auto& [what, difference] : differences)
-        if (!difference.empty()) return fmt::format("the {} differ: {}", what, difference);
-    return "";
-}
-
 GateOutcome outcome_of(const Effect& effect, double threshold) {
     const Interval worsening = effect.worsening_interval();
     if (worsening.known() && worsening.low > threshold) return GateOutcome::worse;
@@ -181,11 +163,26 @@ GateOutcome gravest(const std::vector<GateLine>& lines) {
 
 GateThresholds thresholds_of(const Criteria& criteria) { return {criteria.limits, criteria.threshold}; }
 
+std::string unlike(const Comparison& then, const Comparison& today) {
+    if (!then.complete) return "the baseline was interrupted: some of its runs are missing";
+    if (!today.complete) return "this comparison was interrupted: some of its runs are missing";
+    const std::pair<const char*, std::string> differences[] = {
+        {"variants", only_in_one(names_of_variants(then), names_of_variants(today))},
+        {"scenarios", only_in_one(names_of_scenarios(then), names_of_scenarios(today))},
+        {"scenarios", changed_scenario(then, today)},
+        {"measures", only_in_one(described_measures(then), described_measures(today))},
+        {"seeds", seeds_that_differ(then, today)},
+        {"runs", missing_runs(Side(then), Side(today))}};
+    for (const auto& [what, difference] : differences)
+        if (!difference.empty()) return fmt::format("the {} differ: {}", what, difference);
+    return "";
+}
+
 GateResult gate(const Comparison& baseline, const Comparison& now, const GateThresholds& thresholds) {
     const Side then(baseline);
     const Side today(now);
     GateResult result;
-    if (const std::string difference = unlike(then, today); !difference.empty()) {
+    if (const std::string difference = unlike(baseline, now); !difference.empty()) {
         result.outcome = GateOutcome::unlike;
         result.problem = fmt::format(
             "the baseline cannot be compared with these runs: {}; make it anew with the same "

@@ -45,6 +45,9 @@ struct GateResult {
     [[nodiscard]] int exit_code() const { return static_cast<int>(outcome); }
 };
 
+/// Why the figures of the two cannot be held against each other, as a phrase; empty = they can.
+[[nodiscard]] std::string unlike(const Comparison& baseline, const Comparison& now);
+
 /// Runs of the same variant name, scenario and seed are paired. The settings of a variant may differ: they are what changed,
 /// as the code may be. Scenarios (by name and hash), seeds, measures and variant names must be the same, and no run may be
 /// missing. A measure that many runs have on one side only (a share above its threshold) is not shown to hold.

@@ -357,6 +357,33 @@ std::vector<std::size_t> drawn_variants(const Comparison& comparison, const Anal
     return out;
 }
 
+void draw_lines(Picture& picture, const std::vector<PictureLine>& lines, const std::vector<std::size_t>& drawn,
+                const PictureAxes& axes) {
+    const Scale scale = scale_of(axes.unit, axes.most);
+    std::string curves;
+    double last = 1;
+    for (const PictureLine& line : lines) {
+        if (line.points.empty()) continue;
+        const std::size_t name = picture.variants.size();
+        picture.script += fmt::format("$d{} << EOD\n", name);
+        for (const auto& [x, y] : line.points) {
+            picture.script += fmt::format("{:.6g} {:.6g}\n", x, y * scale.factor);
+            last = std::max(last, x);
+        }
+        picture.script += "EOD\n";
+        const std::string colour = series_colour(place_of(drawn, line.variant));
+        curves += fmt::format(
+            "{0}$d{1} using 1:2 with lines lw 1.5 lc {2}, $d{1} using 1:2:('●') with labels font ',9' textcolor {2}",
+            name == 0 ? "plot " : ", ", name, colour);
+        picture.variants.push_back(line.variant);
+    }
+    if (curves.empty()) return;
+    picture.script =
+        script_head(axes.across, axis_title(axes.measure, scale.unit)) +
+        fmt::format("set yrange [0:*]\nset xrange [0.8:{:.6g}.2]\nset xtics {}\n", last, std::ceil(last / 10)) +
+        picture.script + curves + "\n";
+}
+
 std::vector<Picture> pictures_of(const Comparison& comparison, const Analysis& analysis) {
     const std::vector<std::size_t> drawn = drawn_variants(comparison, analysis);
     std::vector<Picture> out;

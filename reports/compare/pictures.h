@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reports/compare/comparison.h"
@@ -21,7 +22,7 @@ struct Picture {
     std::string caption;                // what is drawn and how to read it
     std::string script;                 // of gnuplot
     std::string svg;                    // an element of a page; empty where it could not be drawn
-    std::vector<std::size_t> variants;  // that it shows, for the key; empty = it needs none
+    std::vector<std::size_t> variants;  // that it shows
     std::vector<std::string> faults;    // kinds of faults that it shows as bands, in the order of their colours
     PictureTable table;
 };
@@ -31,6 +32,21 @@ inline constexpr std::size_t kVariantsDrawnMax = 8;
 
 /// The first variant, the recommended one, the Pareto front, then the others: at most kVariantsDrawnMax.
 [[nodiscard]] std::vector<std::size_t> drawn_variants(const Comparison& comparison, const Analysis& analysis);
+
+/// One line of a picture.
+struct PictureLine {
+    std::size_t variant = 0;
+    std::vector<std::pair<double, double>> points;
+};
+struct PictureAxes {
+    std::string across;
+    std::string measure;  // what is drawn upwards
+    std::string unit;
+    double most = 0;  // the largest value upwards
+};
+/// Gives `picture` its script and variants: lines with a mark at each point, in the colours of `drawn`, over whole numbers.
+void draw_lines(Picture& picture, const std::vector<PictureLine>& lines, const std::vector<std::size_t>& drawn,
+                const PictureAxes& axes);
 
 /// Distributions, retry histogram, courses, Pareto front: what the comparison has data for, not drawn yet.
 [[nodiscard]] std::vector<Picture> pictures_of(const Comparison& comparison, const Analysis& analysis);

@@ -11,6 +11,7 @@
 #include "reports/compare/comparison_junit.h"
 #include "reports/compare/comparison_markdown.h"
 #include "reports/compare/test_comparison.h"
+#include "reports/compare/trend.h"
 
 namespace lockstep::reports {
 namespace {
@@ -28,6 +29,18 @@ bool write_samples(const std::filesystem::path& folder, const std::string& name,
            write_sample(folder / (name + ".md"), comparison_markdown(comparison, analysis)) &&
            write_sample(folder / (name + ".xml"), comparison_junit(comparison, analysis)) &&
            write_sample(folder / (name + ".html"), comparison_html(comparison, analysis));
+}
+
+/// With results that were kept before, one of them measured otherwise.
+Comparison comparison_with_history() {
+    Comparison out = small_comparison();
+    for (const double factor : {1.3, 1.1, 1.15, 0.9}) {
+        Comparison earlier = small_comparison();
+        for (ComparedRun& run : earlier.runs) run.values[0] *= factor;
+        if (factor > 1.2) earlier.scenarios[0].hash = "another";
+        out.history.push_back(earlier_result(earlier, out, "0123456789ab"));
+    }
+    return out;
 }
 
 /// A comparison with what is rare: failed runs, limits, long and foreign names, an interruption.
@@ -56,6 +69,7 @@ int main(int argc, char** argv) {
     }
     const bool written =
         write_samples(argv[1], "pair", small_comparison()) && write_samples(argv[1], "grid", grid_comparison()) &&
-        write_samples(argv[1], "troubled", troubled_comparison()) && write_samples(argv[1], "empty", {});
+        write_samples(argv[1], "troubled", troubled_comparison()) && write_samples(argv[1], "empty", {}) &&
+        write_samples(argv[1], "history", comparison_with_history());
     return written ? 0 : 1;
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <ostream>
+#include <utility>
 
 #include "engine/config/nearest.h"
 #include "reports/atomic_file.h"
@@ -14,6 +17,7 @@
 #include "reports/compare/comparison_markdown.h"
 #include "reports/compare/gate.h"
 #include "reports/compare/merge.h"
+#include "reports/compare/trend.h"
 #include "reports/compare/words.h"
 #include "sim/cli/build_name.h"
 #include "sim/cli/commands.h"
@@ -29,8 +33,12 @@ namespace lockstep::sim::cli {
 
 namespace {
 
+namespace fs = std::filesystem;
 using reports::Analysis;
 using reports::Comparison;
+
+/// As many as tell commits apart.
+constexpr std::size_t kCommitDigits = 12;
 
 /// What was asked for cannot be done; `why` has been said.
 using Refused = Exit;
@@ -40,6 +48,8 @@ public:
     Comparing(const CompareArgs& args, const Environment& environment) : args_(args), environment_(environment) {}
 
     Exit run() {
+        const auto kept = history();
+        if (!kept) return kept.error();
         auto made = args_.merge.empty() ? measured() : merged();
         if (!made) return made.error();
         made->version = kVersion;
@@ -49,9 +59,10 @@ public:
             made = with_other_build(*made);
             if (!made) return made.error();
         }
+        for (const auto& [label, earlier] : *kept) made->history.push_back(earlier_result(earlier, *made, label));
         const Analysis analysis = reports::analyse(*made);
         if (args_.json != "-") tell(*made, analysis);
-        const bool written = write(*made, analysis);
+        const bool written = write(*made, analysis) && keep(*made, analysis);
         Verdict verdict{.command = "compare", .exit = exit_of(*made), .sentence = {}, .again = {}, .problems = {}};
         reports::GateResult held;
         if (verdict.exit == Exit::passed && !args_.baseline.empty()) {
@@ -108,6 +119,53 @@ private:
         const auto text = text_of_file(file);
         if (!text) return tl::make_unexpected(fmt::format("{}: expected a file that can be read", file));
         return reports::read_comparison(*text, file);
+    }
+
+    using Kept = std::vector<std::pair<std::string, Comparison>>;
+
+    /// What --history holds, in the order of the names of the files, each with what to call it.
+    [[nodiscard]] tl::expected<Kept, Refused> history() const {
+        Kept kept;
+        if (args_.history.empty()) return kept;
+        if (!args_.shard.is_whole() || !args_.against.empty())
+            return refuse(
+                "compare: --history keeps whole comparisons of one build: give it to the --merge of shards, and not "
+                "with --against");
+        for (const fs::path& file : files_of_history()) {
+            auto read = earlier(file.string());
+            if (!read) return refuse(read.error());
+            std::string label = read->commit.empty() ? file.stem().string() : read->commit.substr(0, kCommitDigits);
+            if (read->dirty) label += ", changed";
+            kept.emplace_back(std::move(label), std::move(*read));
+        }
+        return kept;
+    }
+
+    [[nodiscard]] std::vector<fs::path> files_of_history() const {
+        std::vector<fs::path> files;
+        std::error_code error;  // a folder that is not there yet holds nothing
+        for (fs::directory_iterator at(args_.history, error), end; !error && at != end; at.increment(error))
+            if (at->path().extension() == ".json") files.push_back(at->path());
+        std::ranges::sort(files);
+        return files;
+    }
+
+    /// Adds this comparison to --history, unless it was interrupted or is what was kept last.
+    [[nodiscard]] bool keep(const Comparison& made, const Analysis& analysis) const {
+        if (args_.history.empty() || !made.complete || made.runs.empty()) return true;
+        const std::string document = reports::comparison_json(made, analysis);
+        const std::vector<fs::path> files = files_of_history();
+        if (!files.empty() && text_of_file(files.back().string()) == document) return true;
+        std::size_t number = 0;
+        for (const fs::path& file : files)
+            number = std::max<std::size_t>(number, std::strtoul(file.filename().c_str(), nullptr, 10));
+        std::error_code error;
+        fs::create_directories(args_.history, error);
+        const fs::path file =
+            fs::path(args_.history) / fmt::format("{:06}-{}.json", number + 1, made.commit.substr(0, kCommitDigits));
+        const auto done = reports::write_atomically(file.string(), document);
+        if (!done) environment_.err << "lockstep: --history: " << done.error() << '\n';
+        return done.has_value();
     }
 
     tl::expected<Comparison, Refused> merged() const {
@@ -228,7 +286,7 @@ private:
         return replay_command(worlds.worlds[run.scenario], run.seed, args, build_name(environment_));
     }
 
-    /// What makes exactly this comparison again.
+    /// What makes exactly this comparison again. What a report is held against is no part of it.
     [[nodiscard]] std::string command() const {
         std::string line = "lockstep compare " + shell_quoted(args_.file);
         for (const std::string& assignment : args_.vary) line += " --vary " + shell_quoted(assignment);
@@ -260,6 +318,8 @@ private:
                 out << '\n';
             }
         }
+        for (const reports::Picture& trend : trend_pictures(made, analysis))
+            out << trend_text(trend, analysis.verdict.take.value_or(0));
         for (const std::string& sentence : made.not_shared) out << "Not shared: " << sentence << ".\n";
         if (!made.complete) out << "Interrupted: the figures are of the seeds that were run in every variant.\n";
         out << '\n';
@@ -267,6 +327,17 @@ private:
         if (!analysis.verdict.rule.empty()) out << analysis.verdict.rule << '\n';
         for (const std::string& line : analysis.verdict.apply) out << "Apply: " << line << '\n';
         if (!made.command.empty()) out << "Again: " << made.command << '\n';
+    }
+
+    /// Of the first variant and of the one to take: for more a terminal has no room.
+    static std::string trend_text(const reports::Picture& trend, std::size_t take) {
+        std::string out = trend.title + '\n';
+        for (const auto& row : trend.table.rows) {
+            out += fmt::format("  {:{}} {}: {}", row.front(), kCommitDigits + 12, trend.table.head[1], row[1]);
+            if (take > 0) out += fmt::format("   {}: {}", trend.table.head[take + 1], row[take + 1]);
+            out += '\n';
+        }
+        return out;
     }
 
     /// On a terminal: what better means, or the first measures of the table where nobody has said.

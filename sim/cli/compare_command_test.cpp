@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -108,6 +110,31 @@ TEST_F(CompareCommand, ABuildThatCannotCompareIsWrongInput) {
     EXPECT_THAT(err.str(), HasSubstr("No such file"));
     answer = Answer{0, "not a document"};
     EXPECT_EQ(run({"--against", "old"}), 2);
+}
+
+TEST_F(CompareCommand, KeepsResultsInAFolderAndShowsTheirTrend) {
+    const auto kept = [this] {
+        std::vector<std::string> names;
+        for (const auto& file : std::filesystem::directory_iterator(path("kept")))
+            names.push_back(file.path().filename().string());
+        std::ranges::sort(names);
+        return names;
+    };
+    EXPECT_EQ(run({"--history", path("kept")}), 0) << err.str();
+    EXPECT_THAT(out.str(), Not(HasSubstr("Trend")));
+    ASSERT_THAT(kept(), ElementsAre(HasSubstr("000001-")));
+    EXPECT_EQ(run({"--history", path("kept"), "--markdown", path("report.md")}), 0) << err.str();
+    EXPECT_THAT(kept(), ElementsAre(HasSubstr("000001-"))) << "the same again is not kept twice";
+    EXPECT_THAT(out.str(), HasSubstr("Trend of submit_to_terminal.p99\n"));
+    EXPECT_THAT(out.str(), HasSubstr("this one"));
+    EXPECT_THAT(content(path("report.md")), HasSubstr("### Trend of submit\\_to\\_terminal.p99"));
+    EXPECT_EQ(run({"--history", path("kept"), "--set", "cluster.schedulers=2"}), 0) << err.str();
+    EXPECT_THAT(kept(), ElementsAre(HasSubstr("000001-"), HasSubstr("000002-")));
+    EXPECT_EQ(run({"--history", path("kept"), "--shard", "1/2"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("give it to the --merge of shards"));
+    std::ofstream(path("kept") + "/000003-x.json") << "{}";
+    EXPECT_EQ(run({"--history", path("kept")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("000003-x.json"));
 }
 
 TEST_F(CompareCommand, IsHeldAgainstABaseline) {

@@ -65,7 +65,7 @@ struct VerifyArgs {
     SelectionArgs selection;
     std::string write;
     std::string against;
-    bool once = false;   // with `against`: no second runs here
+    bool once = false;  // with `against`: no second runs here
     bool json = false;
 };
 
@@ -116,11 +116,11 @@ struct OutputsArgs {
 };
 
 struct CompareArgs {
-    std::string file;               // a comparison, or a scenario
+    std::string file;                     // a comparison, or a scenario
     std::vector<std::string> vary;        // NAME=VALUE,VALUE
     std::vector<std::string> objectives;  // measures; empty = as the file says
     std::vector<std::string> overrides;   // of every variant
-    std::uint64_t seeds = 0;        // 0 = as the file says
+    std::uint64_t seeds = 0;              // 0 = as the file says
     std::optional<std::uint64_t> seed;
     std::string html, markdown, csv, junit;  // files; empty = none
     std::string json;                        // a file, "-" for standard output, empty = none
@@ -128,6 +128,7 @@ struct CompareArgs {
     std::vector<std::string> merge;  // files, in place of running anything
     bool resume = false;
     std::string baseline;
+    std::string history;  // a folder; empty = none
     std::string against;  // another build of the program; empty = none
     unsigned threads = 0;
 };

@@ -19,6 +19,7 @@ constexpr const char* kCompareFooter =
     "  lockstep compare --merge part-1.json --merge part-2.json --html report.html\n"
     "  lockstep compare FILE --json result.json --resume             goes on after Ctrl-C\n"
     "  lockstep compare FILE --baseline old.json                     has it become worse?\n"
+    "  lockstep compare FILE --history kept --html report.html       how has it gone over the last builds?\n"
     "  lockstep compare FILE --against ../before/lockstep            what a change of the code comes to\n"
     "Exit codes: 0 done, or no worse than the baseline; 1 an invariant or expectation did not hold, or something is "
     "worse; 2\n"
@@ -58,6 +59,9 @@ usage::Command add_compare(const usage::Command& app, CompareArgs& args) {
         .repeatable();
     sub.flag("--resume", &args.resume, "go on from what an interrupted comparison has written to the file of --json");
     sub.option("--baseline", &args.baseline, "hold it against an earlier result of --json").type("FILE");
+    sub.option("--history", &args.history,
+               "a folder of results that were kept before: the reports show the trend, and this one is added")
+        .type("DIR");
     sub.option("--against", &args.against, "run the same with another build of lockstep and hold this one against it")
         .type("PATH");
     return sub;

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Opens sample pages of comparisons in headless Chromium, on a desk and on a telephone, in light and in dark.
+"""Opens pages in headless Chromium, on a desk and on a telephone, in light and in dark.
 
-Usage: look_at_pages.py CHROMIUM SAMPLES [FOLDER]. SAMPLES is the program comparison_samples. With a FOLDER the pages and their
-screenshots are left there to be looked at; without one nothing is kept.
+Usage: look_at_pages.py CHROMIUM FOLDER COMMAND... COMMAND writes the pages into a folder, which stands for each {} in it. With "-"
+for FOLDER nothing is kept; else the pages and their screenshots (in seen/) are left there to be looked at.
 
-What must hold: nothing is wider than the window, no two texts of a picture overlap and none leaves it, no text is
-smaller than 8 pixels, text stands out from its background, the themes differ, and the page's own policy is broken by nothing.
+What must hold: nothing is wider than the window, on a desk the page has at most six screens, no two texts of a picture overlap and
+none leaves it, no text is smaller than 8 pixels, text stands out from its background, no panel is too low to be read, what is drawn
+is not stretched, on a telephone no table hides a column, the themes differ, and the page's own policy is broken by nothing.
 """
 
+import html
 import json
 import pathlib
 import re
@@ -21,12 +23,14 @@ THEMES = {"light": [], "dark": ["--blink-settings=preferredColorScheme=0"]}
 # Runs in a copy of the page that lets it: the page itself forbids scripts.
 PROBE = r"""
 <script>
-addEventListener("load", () => {
+const look = () => {
   const problems = [];
   const shown = element => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > width + 1)
     problems.push(`the page is ${document.documentElement.scrollWidth} pixels wide, the window ${width}`);
+  const screens = document.documentElement.scrollHeight / innerHeight;
+  if (width > 500 && screens > 6) problems.push(`the page is ${screens.toFixed(1)} screens long`);
   const luminance = colour => {
     const parts = colour.match(/[\d.]+/g).slice(0, 3).map(part => part / 255)
       .map(part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);
@@ -48,6 +52,15 @@ addEventListener("load", () => {
     const ratio = contrast(getComputedStyle(element).color, background(element));
     if (ratio < 4.5) problems.push(`contrast ${ratio.toFixed(2)}: ${element.textContent.trim().slice(0, 40)}`);
   }
+  for (const panel of document.querySelectorAll("#stage, #details"))
+    if (shown(panel) && panel.clientHeight < 60) problems.push(`${panel.id || panel.className} is ${panel.clientHeight} pixels high`);
+  for (const canvas of document.querySelectorAll("canvas"))
+    for (const [drawn, seen] of [[canvas.width, canvas.clientWidth], [canvas.height, canvas.clientHeight]])
+      if (Math.abs(drawn - seen * devicePixelRatio) > 1) problems.push(`${canvas.id} is drawn for ${drawn} pixels and has ${seen}`);
+  if (width < 500)
+    for (const table of document.querySelectorAll("table"))
+      if (shown(table) && !table.closest("figure") && table.parentElement.scrollWidth > table.parentElement.clientWidth + 1)
+        problems.push(`a table hides columns: ${table.textContent.trim().slice(0, 40)}`);
   document.querySelectorAll("svg").forEach((svg, number) => {
     const frame = svg.getBoundingClientRect();
     const texts = [...svg.querySelectorAll("text")].filter(text => shown(text) && !"●".includes(text.textContent.trim()));
@@ -68,8 +81,14 @@ addEventListener("load", () => {
     });
   });
   const found = {problems, background: getComputedStyle(document.body).backgroundColor, pictures: document.querySelectorAll("svg").length};
-  document.documentElement.setAttribute("data-found", JSON.stringify(found));
-});
+  (window.frameElement?.ownerDocument ?? document).documentElement.setAttribute("data-found", JSON.stringify(found));
+};
+// A canvas is 300 pixels wide until it is drawn, which takes real time, while timers run ahead of it: each turn costs some.
+const lookWhenDrawn = (turns = 2000) => {
+  for (let i = 0; i < 1e6; ++i) Math.sqrt(i);
+  if (turns && document.getElementById("overview")?.width === 300) setTimeout(lookWhenDrawn, 1, turns - 1); else setTimeout(look, 100);
+};
+addEventListener("load", () => lookWhenDrawn());
 </script>
 """
 
@@ -78,14 +97,16 @@ def browse(chromium, page, size, theme, arguments):
     with tempfile.TemporaryDirectory(prefix="lockstep-profile-") as profile:
         command = [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
                    "--no-first-run", "--disable-extensions", "--enable-logging=stderr", f"--user-data-dir={profile}",
-                   "--force-device-scale-factor=1", f"--window-size={size[0]},{size[1]}", *THEMES[theme], *arguments, page.as_uri()]
+                   "--disable-background-networking", "--disable-component-update", "--disable-sync", "--allow-file-access-from-files",
+                   "--virtual-time-budget=10000", "--force-device-scale-factor=1", f"--window-size={size[0]},{size[1]}",
+                   *THEMES[theme], *arguments, page.as_uri()]
         return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
 
 
-def phone_frame(folder, page, size):
+def framed(page, size, seen):
     """Headless windows are at least 500 pixels wide, so a narrow one is a frame in a page."""
-    frame = folder / f"{page.stem}.frame.html"
-    frame.write_text(f'<body style="margin:0"><iframe src="{page.name}" style="border:0;width:{size[0]}px;height:{size[1]}px">')
+    frame = seen / f"{page.stem}.frame.html"
+    frame.write_text(f'<body style="margin:0"><iframe src="{page.as_uri()}" style="border:0;width:{size[0]}px;height:{size[1]}px">')
     return frame
 
 
@@ -93,39 +114,32 @@ def console_errors(log):
     return [line for line in log.splitlines() if ":CONSOLE" in line and "frame-ancestors" not in line]
 
 
-def found_in(chromium, folder, page, window, theme):
-    size = WINDOWS[window]
-    probed = folder / f"{page.stem}.{window}.{theme}.probe.html"
+def found_in(chromium, page, seen, window, theme):
+    probed = seen / f"{page.stem}.{window}.{theme}.html"
     text = page.read_text().replace("default-src 'none'", "script-src 'unsafe-inline'", 1)
-    # What a narrow window does is asked of a narrow root: the width of the viewport itself cannot go below 500 pixels.
     probed.write_text(text.replace("</head>", PROBE + "</head>", 1))
-    target = probed
-    if window == "phone":
-        target = folder / f"{page.stem}.{window}.{theme}.outer.html"
-        target.write_text(f"""<body style="margin:0"><iframe id="inner" style="border:0;width:{size[0]}px;height:{size[1]}px"></iframe>
-<script>const inner = document.getElementById("inner"); inner.srcdoc = {json.dumps(probed.read_text()).replace("</", "<" + chr(92) + "/")};
-inner.onload = () => setTimeout(() => document.documentElement.setAttribute("data-found", inner.contentDocument.documentElement.getAttribute("data-found")), 0);
-</script>""")
-    dom = browse(chromium, target, size, theme, ["--virtual-time-budget=5000", "--dump-dom"]).stdout
+    size = WINDOWS[window]
+    dom = browse(chromium, framed(probed, size, seen) if window == "phone" else probed, size, theme, ["--dump-dom"]).stdout
     found = re.search(r'<html[^>]* data-found="([^"]*)"', dom)
     if not found:
         return {"problems": ["the page was not looked at: the probe did not run"], "background": "", "pictures": 0}
-    return json.loads(found.group(1).replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    return json.loads(html.unescape(found.group(1)))
 
 
-def look(chromium, folder, page):
+def look(chromium, page):
     problems = []
+    seen = page.parent / "seen"
+    seen.mkdir(exist_ok=True)
     for window, size in WINDOWS.items():
         backgrounds = set()
         for theme in THEMES:
-            found = found_in(chromium, folder, page, window, theme)
+            found = found_in(chromium, page, seen, window, theme)
             backgrounds.add(found["background"])
             problems += [f"{page.name}, {window}, {theme}: {problem}" for problem in found["problems"]]
-            if page.stem != "empty" and found["pictures"] < 4:
+            if 'class="pictures"' in page.read_text() and page.stem != "empty" and found["pictures"] < 4:
                 problems.append(f"{page.name}, {window}, {theme}: only {found['pictures']} pictures")
-            target = phone_frame(folder, page, size) if window == "phone" else page
-            shot = folder / f"{page.stem}.{window}.{theme}.png"
-            done = browse(chromium, target, size, theme, [f"--screenshot={shot}"])
+            shot = seen / f"{page.stem}.{window}.{theme}.png"
+            done = browse(chromium, framed(page, size, seen) if window == "phone" else page, size, theme, [f"--screenshot={shot}"])
             problems += [f"{page.name}, {window}, {theme}: {error}" for error in console_errors(done.stderr)]
             if not shot.exists() or shot.stat().st_size < 5000:
                 problems.append(f"{page.name}, {window}, {theme}: the screenshot is empty")
@@ -135,17 +149,18 @@ def look(chromium, folder, page):
 
 
 def main():
-    chromium, samples = sys.argv[1:3]
+    chromium, kept, *command = sys.argv[1:]
     with tempfile.TemporaryDirectory(prefix="lockstep-pages-") as scratch:
-        folder = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else scratch).resolve()
+        folder = pathlib.Path(scratch if kept == "-" else kept).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run([samples, str(folder)], check=True)
-        problems = []
-        for name in ("pair", "grid", "troubled", "empty"):
-            problems += look(chromium, folder, folder / f"{name}.html")
+        subprocess.run([part.replace("{}", str(folder)) for part in command], check=True, stdout=subprocess.DEVNULL)
+        pages = sorted(folder.glob("*.html"))
+        problems = [problem for page in pages for problem in look(chromium, page)]
+    if not pages:
+        problems = ["no page was written"]
     for problem in problems:
         print(problem)
-    print(f"4 pages, {len(WINDOWS)} windows, {len(THEMES)} themes: {len(problems)} problems")
+    print(f"{len(pages)} pages, {len(WINDOWS)} windows, {len(THEMES)} themes: {len(problems)} problems")
     return 1 if problems else 0
 
 
