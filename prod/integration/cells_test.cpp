@@ -323,6 +323,7 @@ TEST_F(CellsTest, FrontsByDifferentFilesAndAFrontThatIsACellAreRefused) {
 
 TEST_F(CellsTest, ACellWhoseNatsBecomesThatOfAFrontIsLeftAloneMeanwhile) {
     Program& front = start_front();
+    ASSERT_TRUE(front.says("cell in use cell=east", 30s)) << front.output();
     NatsPeer beside(at("east").nats().port());
     const std::string durable = front_durable(engine::wire::kSubjectSubmit);
     beside.publish("$JS.API.CONSUMER.DURABLE.CREATE.CORDUM_SYS." + durable,

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <set>
 
 #include "sim/cli/cli_fixture.h"
@@ -173,11 +174,12 @@ TEST_F(Cli, SettingsThatContradictEachOtherAreWarnedOf) {
 
 TEST_F(Cli, ARunThatHoldsIsZeroAndTakesFiveLines) {
     EXPECT_EQ(run({"run", folder.string()}), 0) << err.str();
-    EXPECT_EQ(out.str(), fmt::format("lockstep {}: 2 scenarios, 2 runs, 1 thread\n"
-                                     "2 runs: 2 passed, 0 failed. 2m02s of virtual time and 20 events in 0ms.\n"
-                                     "50 invariants put to the test, 200 times; 1 of 1 fault took effect; 1 rare "
-                                     "branch reached (-v lists them).\n\nPASSED: 2 runs held.\n",
-                                     kVersion));
+    const std::string said = std::regex_replace(out.str(), std::regex(R"(in \d+ms\.)"), "in 0ms.");
+    EXPECT_EQ(said, fmt::format("lockstep {}: 2 scenarios, 2 runs, 1 thread\n"
+                                "2 runs: 2 passed, 0 failed. 2m02s of virtual time and 20 events in 0ms.\n"
+                                "50 invariants put to the test, 200 times; 1 of 1 fault took effect; 1 rare "
+                                "branch reached (-v lists them).\n\nPASSED: 2 runs held.\n",
+                                kVersion));
     EXPECT_EQ(err.str(), "");
 }
 
