@@ -233,6 +233,8 @@ Demand demand_of(const cap::JobRequest& request, const RoutingTable& table) {
     demand.pools.erase(std::unique(demand.pools.begin(), demand.pools.end()), demand.pools.end());
     for (const auto& [name, value] : request.labels())
         if (constrains_placement(name)) demand.labels.emplace_back(name, value);
+    // Each topic that has lost its pools waits by itself: for how long is counted by queue. No worker has a label without a name.
+    if (demand.pools.empty()) demand.labels.emplace_back("", request.topic());
     std::ranges::sort(demand.labels);
     return demand;
 }

@@ -173,11 +173,15 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     }
     if (replica_.stopping) co_return Disposition::hand_back(Duration{0});
     const bool no_answer = decision->decision == Decision::unavailable || decision->decision == Decision::throttle;
-    if (no_answer && (job.facts.state == JobState::approval_required || job.facts.human_asked)) {
-        // Asked again because its content has changed, or a gateway has recorded it once more: the question that was raised stands, and no
-        // fail mode answers it.
+    // Asked again because its content has changed, or a gateway has recorded it once more: the question that was raised stands, and no fail
+    // mode answers it.
+    const bool waits_for_human = job.facts.state == JobState::approval_required;
+    const bool question_stands = (job.facts.human_asked || job.content_changed) && !decision->own_timeout;
+    if (no_answer && (waits_for_human || question_stands)) {
         replica_.ports.log.reached("waits_for_approval_without_policy");
-        co_return Disposition::postponed(replica_.tunables.safety_unavailable_delay);
+        const Duration delay = replica_.tunables.safety_unavailable_delay;
+        if (waits_for_human) co_return Disposition::hand_back(delay);
+        co_return co_await postpone(lease, nullptr, delay);
     }
     if (const auto held = co_await hold_for_input(lease, job, *decision)) co_return *held;
     if (wire::is_approval_gate(job.request.topic()) && !no_answer && decision->decision != Decision::deny)
@@ -185,7 +189,8 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
     switch (decision->decision) {
         case Decision::allow:
         case Decision::allow_with_constraints: co_return co_await dispatch(lease, job, std::move(*decision));
-        case Decision::throttle: co_return co_await postpone(lease, *decision, replica_.tunables.safety_throttle_delay);
+        case Decision::throttle:
+            co_return co_await postpone(lease, &*decision, replica_.tunables.safety_throttle_delay);
         case Decision::unavailable: co_return co_await unavailable(lease, job, std::move(*decision));
         case Decision::require_approval: co_return co_await ask_for_approval(lease, job, std::move(*decision));
         case Decision::deny: break;
@@ -213,6 +218,7 @@ Task<std::optional<SafetyDecision>> RequestHandler::decide(JobLease& lease, Take
                 co_return std::nullopt;
             }
             if (*stands) co_return std::move(grant.value().decision);
+            job.content_changed = true;
         } else if (grant.value().asked_before && job.facts.state == JobState::approval_required) {
             replica_.ports.log.reached("question_still_open");
             disposition = Disposition::nothing_to_do();
@@ -314,12 +320,14 @@ Task<Disposition> RequestHandler::ask_for_approval(JobLease& lease, const Taken&
     co_return Disposition::done();
 }
 
-Task<Disposition> RequestHandler::postpone(JobLease& lease, const SafetyDecision& decision, Duration delay,
+Task<Disposition> RequestHandler::postpone(JobLease& lease, const SafetyDecision* decision, Duration delay,
                                            Streak streak) {
     Commit commit;
     commit.release_lock = true;
-    commit.decision_json = decision_record(decision);
-    commit.fields = decision_fields(decision);
+    if (decision != nullptr) {
+        commit.decision_json = decision_record(*decision);
+        commit.fields = decision_fields(*decision);
+    }
     if (streak.field != nullptr) commit.fields.emplace_back(streak.field, fmt::format("{}", streak.count));
     commit.next_attempt = delay;
     const auto noted = co_await replica_.store.commit(lease, std::move(commit));
@@ -333,7 +341,7 @@ Task<Disposition> RequestHandler::unavailable(JobLease& lease, Taken job, Safety
     replica_.ports.metrics.add(Metric::safety_unavailable, {topic});
     if (decision.own_timeout) co_return co_await timed_out(lease, job, std::move(decision));
     if (replica_.tunables.policy_check_fail_mode != "open" || wire::is_approval_gate(topic))
-        co_return co_await postpone(lease, decision, replica_.tunables.safety_unavailable_delay);
+        co_return co_await postpone(lease, &decision, replica_.tunables.safety_unavailable_delay);
     replica_.ports.metrics.add(Metric::input_fail_open, {topic});
     replica_.ports.log.event(LogLevel::warn, "input policy fail-open: safety kernel unreachable",
                              {{"job_id", lease.job()}, {"reason", decision.reason}});
@@ -351,7 +359,7 @@ Task<Disposition> RequestHandler::timed_out(JobLease& lease, const Taken& job, S
     replica_.ports.log.reached("policy_timeout_of_one_job");
     const auto before = static_cast<std::size_t>(job.facts.policy_timeouts);
     if (before < kDelaysOfTimeouts.size())
-        co_return co_await postpone(lease, decision, kDelaysOfTimeouts[before],
+        co_return co_await postpone(lease, job.facts.human_asked ? nullptr : &decision, kDelaysOfTimeouts[before],
                                     {kFieldPolicyTimeouts, job.facts.policy_timeouts + 1});
     decision.decision = Decision::deny;
     decision.reason = fmt::format(

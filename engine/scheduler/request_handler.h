@@ -44,6 +44,7 @@ private:
         MonoTime asked{};                // when policy was asked for the decision that counts
         bool stored_unreadable = false;  // there is a stored request, and it is not known what it says
         std::string submitted_hash;      // of the request with the marks that were taken off it; empty: none were
+        bool content_changed = false;    // since a human approved it: policy is asked about it anew
     };
 
     [[nodiscard]] Task<Disposition> take_up(cap::JobRequest request, std::string trace_id, MessageMarks* message);
@@ -71,7 +72,8 @@ private:
         const char* field;  // null: nothing has
         std::int64_t count;
     };
-    [[nodiscard, gnu::noinline]] Task<Disposition> postpone(JobLease& lease, const SafetyDecision& decision,
+    /// Tries it again after `delay`. `decision` is recorded; null: none is, since a question that is open stands.
+    [[nodiscard, gnu::noinline]] Task<Disposition> postpone(JobLease& lease, const SafetyDecision* decision,
                                                             Duration delay, Streak streak = {});
     /// Judging the job takes too long again and again: policy has not let it through, and no fail mode does (D-32).
     [[nodiscard, gnu::noinline]] Task<Disposition> timed_out(JobLease& lease, const Taken& job,

@@ -76,9 +76,10 @@ Task<std::optional<Disposition>> RequestHandler::hold_for_input(JobLease& lease,
     }
     const SafetyDecision none(Decision::unavailable,
                               missing ? "the job's input was not found" : "the job's input could not be read");
+    const SafetyDecision* const recorded = job.facts.human_asked ? nullptr : &none;
     if (missing)
-        co_return co_await postpone(lease, none, kInputRetryDelay, {kFieldInputMisses, job.facts.input_misses + 1});
-    co_return co_await postpone(lease, none, replica_.tunables.safety_unavailable_delay);
+        co_return co_await postpone(lease, recorded, kInputRetryDelay, {kFieldInputMisses, job.facts.input_misses + 1});
+    co_return co_await postpone(lease, recorded, replica_.tunables.safety_unavailable_delay);
 }
 
 }  // namespace lockstep::engine

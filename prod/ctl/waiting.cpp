@@ -168,9 +168,12 @@ Waiting before_dispatch(const JobOnFile& job, const Surroundings& around) {
         answer.hint = "it goes on when a worker has a free slot; those there are: lockstepctl workers";
         if (demand && demand->pools.empty()) {
             answer.cause = "no_pool_mapping";
-            answer.says = fmt::format("no pool may have jobs of topic {} any more; it has kept its place in line",
-                                      job.get("topic"));
-            answer.hint = "it goes on when the topic is given a pool again, and ends FAILED with no_workers otherwise";
+            answer.says = fmt::format(
+                "no pool of topic {} may have it any more (its preferred_pool and meta.requires count, too); it has "
+                "kept its "
+                "place",
+                job.get("topic"));
+            answer.hint = "it goes on when one may, and ends FAILED with no_workers otherwise";
         }
         return answer;
     }

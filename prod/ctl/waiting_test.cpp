@@ -92,11 +92,11 @@ TEST(Waiting, WhoWaitsForCapacityIsToldThePoolThePositionAndSinceWhen) {
     EXPECT_TRUE(contains(answer.says, "waits for capacity of pools quick, slow, at about position 5")) << answer.says;
     EXPECT_EQ(answer.since, kNow - 99 * kSecond);
     EXPECT_FALSE(answer.until) << "nothing but a free slot moves it";
-    queued.fields["ls_queue"] = "0;.";
+    queued.fields["ls_queue"] = "0;0:8:job.lost.";
     queued.fields["topic"] = "job.lost";
     const auto lost = why_it_waits(queued, well());
     EXPECT_EQ(lost.cause, "no_pool_mapping");
-    EXPECT_TRUE(contains(lost.says, "no pool may have jobs of topic job.lost any more")) << lost.says;
+    EXPECT_TRUE(contains(lost.says, "no pool of topic job.lost may have it any more")) << lost.says;
 }
 
 TEST(Waiting, ALostRequestIsTold) {

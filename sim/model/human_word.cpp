@@ -54,6 +54,10 @@ void HumanWord::policy_answered(PolicySays said, EventNumber event) {
     if (said == PolicySays::allow) asked_ = 0;
 }
 
+void HumanWord::answered_otherwise() {
+    if (!approval_) question_recorded_ = false;
+}
+
 void HumanWord::asked_anew() {
     if (waiting_) waiting_ = Waiting{};
 }

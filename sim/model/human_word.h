@@ -42,13 +42,15 @@ public:
     void policy_answered(PolicySays said, EventNumber event);
     /// Policy asks for a human anew, about the request as it is stored now.
     void asked_anew();
+    /// A scheduler has recorded an answer of policy that is no question.
+    void answered_otherwise();
     void hash_lost() { waiting_.reset(); }
     /// `state`: what Redis has kept of it.
     void data_lost(State state);
 
     /// When policy asked for a human last; 0: it did not, or has allowed the job since.
     [[nodiscard]] EventNumber asked() const { return asked_; }
-    /// The job was in APPROVAL_REQUIRED, and Redis knows.
+    /// The job was in APPROVAL_REQUIRED, and Redis knows, and of no other answer of policy since.
     [[nodiscard]] bool is_question_recorded() const { return question_recorded_; }
     [[nodiscard]] const std::optional<Waiting>& waiting() const { return waiting_; }
     [[nodiscard]] const std::optional<Approval>& approval() const { return approval_; }

@@ -200,6 +200,8 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
         // Let through without an answer, or waiting for one: what an earlier answer said about limits does not bind.
         if (after == "UNAVAILABLE") recount(job, [&] { job.tenant_limit = 0; });
         if (after == "REQUIRE_APPROVAL" && is_scheduler(client)) job.human.asked_anew();
+        if (after != "REQUIRE_APPROVAL" && after != "UNAVAILABLE" && is_scheduler(client))
+            job.human.answered_otherwise();
     } else if (field == "safety_reason") {
         const auto& waiting = job.human.waiting();
         if (after == "approval granted" && is_scheduler(client) && waiting && waiting->request_lost)

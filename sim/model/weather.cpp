@@ -77,7 +77,9 @@ void Weather::on_event(const fakes::Event& event, Time now) {
 }
 
 void Weather::on_answer(const fakes::Event& event, Time now) {
-    if (event.kind == EventKind::redis && event.when == fakes::When::answered && is_error(event))
+    // A script that is wrong is its caller's fault.
+    if (event.kind == EventKind::redis && event.when == fakes::When::answered && is_error(event) &&
+        !event.payload.starts_with("-ERR"))
         at(event.node).refused = now;
     if (event.when != fakes::When::answered || event.outcome == fakes::EventOutcome::applied ||
         event.outcome == fakes::EventOutcome::none)

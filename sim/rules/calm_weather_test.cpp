@@ -128,7 +128,7 @@ constexpr Story kCalmMessages[] = {
      "deliver disturb=redis.errors nak=1s +1s deliver delay nak=1s +1s delay=130000000 time deliver nak=1s ok +1min "
      "time deliver nak=1s",
      "as if a server did not answer"},
-    {"AndRedisThatAnswersWithAnError", "deliver error=WRONGTYPE nak=1s ok +1s deliver error=NOSCRIPT nak=1s",
+    {"AndRedisThatAnswersWithAnError", "deliver error=WRONGTYPE nak=1s ok +1s deliver error=NOSCRIPT error=ERR nak=1s",
      "as if a server did not answer"},
     {"AJobThatNoOtherHasIsNotBusy", "deliver lock unlock busy",
      "as a job that another handles, and none has been at it"},

@@ -26,6 +26,7 @@ struct PolicyStoryTest : RuleTest {
             {"vain", [this](auto&) { ask_in_vain(); }},
             {"full", [this](auto&) { command(by, [&] { keys.zset_set(at<SortedSet>(kQueue), "a", 1); }); }},
             {"enter", [this](auto& state) { set_field("a", "state", state, by); }},
+            {"recorded", [this](auto& answer) { set_field("a", "safety_decision", answer, by); }},
             {"unread", [this](auto&) { set_field("a", "ls_input_unread", "1", by); }},
             {"send", [this](auto&) { send(); }},
             {"label", [this](auto& name) { (*request.mutable_labels())[name] = "true"; }},
@@ -124,6 +125,8 @@ constexpr Story kPolicyStories[] = {
      "take ask=ALLOW full return take ask=DENY evict=cordum:scheduler:job:a take send", kBefore},
     {"ARefusalThatAnyReplicaHasHeardRevokesIt",
      "take ask=ALLOW full return take@other ask=DENY@other return@other take send", kBefore},
+    {"OneToAQuestionOfBeforeIsOlderHoweverLateItIsHeard",
+     "take@other asks@other evict=cordum:scheduler:job:a take ask=ALLOW full return hears=DENY@other take send"},
     {"WhatRedisHasLostOfAnotherWordRevokesNothing",
      "take ask=ALLOW full return take@other ask=DENY@other return@other failover take return take send"},
     // Two handlers of one replica.
@@ -138,6 +141,13 @@ constexpr Story kPolicyStories[] = {
     {"AnAnswerIsNotBypassedWhateverTheMode", "open take ask=DENY label=safety_bypassed send", kBefore},
     {"WhereAHumanWasAskedTheModeDecidesNothing",
      "open take ask=REQUIRE_APPROVAL enter=APPROVAL_REQUIRED return take vain label=safety_bypassed send",
+     "approval_bound"},
+    {"UnlessPolicyHasAnsweredOtherwiseSince",
+     "open take ask=REQUIRE_APPROVAL enter=APPROVAL_REQUIRED return take ask=ALLOW recorded=ALLOW return take vain "
+     "recorded=UNAVAILABLE label=safety_bypassed send"},
+    {"AndNoAnswerIsNone",
+     "open take ask=REQUIRE_APPROVAL enter=APPROVAL_REQUIRED return take vain recorded=UNAVAILABLE return take vain "
+     "label=safety_bypassed send",
      "approval_bound"},
     {"UnlessRedisHasLostTheQuestion",
      "open take ask=REQUIRE_APPROVAL enter=APPROVAL_REQUIRED return forgotten=PENDING take vain "

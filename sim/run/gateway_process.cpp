@@ -113,10 +113,9 @@ void OperatorProcess::read_why(std::string_view a_start_failed) {
 engine::Task<void> OperatorProcess::adopt_durables() {
     co_await node_.clock_port.sleep(kReadsErrorsWithin);
     const auto deadline = [this] { return node_.clock_port.in(kCallTime); };
-    for (const std::string_view subject : {engine::wire::kSubjectSubmit, engine::wire::kSubjectResult}) {
-        const auto durable = co_await life_->nats.consumer_state(
-            std::string(engine::wire::kStreamSys), engine::wire::durable_name(engine::wire::kQueueScheduler, subject),
-            deadline());
+    for (const std::string& name : engine::wire::own_durables()) {
+        const auto durable =
+            co_await life_->nats.consumer_state(std::string(engine::wire::kStreamSys), name, deadline());
         if (!durable.applied() || !durable.value() || durable.value()->deployment.empty()) continue;
         // What is not written is so after the next start that fails.
         const auto written = co_await life_->settings_redis.command(

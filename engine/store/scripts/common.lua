@@ -156,7 +156,7 @@ local function read_unless_handled(args, ...)
   local mark = table.remove(read, 1)
   local in_flight_ttl, processed_ttl = string.match(args.mark_ttls_ms, '(%d+) (%d+)')
   if mark == args.mark_content or mark == '1' then
-    redis.call('PEXPIRE', processed, processed_ttl)
+    redis.pcall('PEXPIRE', processed, processed_ttl)
     return
   end
   redis.call('SET', args.in_flight_mark, '1', 'PX', in_flight_ttl)

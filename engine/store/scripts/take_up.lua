@@ -22,7 +22,8 @@
 --        had in flight, ...}, the worker that keeps a slot free for it (with '.' at its beginning: it is called without one), the queue
 --        in which it waits for capacity ('' = none), for how long in ms it has waited there or in line, and for how long no live worker has fitted there, in ms, '1' = no scheduler has handled the
 --        job before ('' = one has), how often in a row judging it has taken too long, how many handlings in a row never came back,
---        of how many that were alone, and '1' = a human was asked, and policy has answered nothing else since}
+--        of how many that were alone, and '1' = a human was asked, and policy has answered nothing else since
+--        (what has come to wait for a slot was allowed)}
 
 -- A gateway or an older version may have kept the tenant with the blanks around it, or none; or one that has begun to record another
 -- tenant's job under this id, and come no further, has named that tenant.
@@ -193,4 +194,4 @@ return {'held', state, counter(facts.attempts), counter(facts.ls_dispatch), fact
         counter(facts.ls_input_misses), facts.ls_request_lost or '', foreign and '1' or '', facts.deadline_unix or '', at,
         freed_workers, place == 'woken' and (facts.ls_handed or '') or '', facts.ls_queue or '', waited, unserved,
         untouched and (state == '' or state == 'PENDING') and '1' or '', counter(facts.ls_policy_timeouts), lost, lost_alone,
-        facts.safety_decision == 'REQUIRE_APPROVAL' and '1' or ''}
+        facts.safety_decision == 'REQUIRE_APPROVAL' and not present(facts.ls_waits_since) and '1' or ''}

@@ -46,15 +46,16 @@ local kept_after_the_end = {'def', 'seen', 'open', 'outbox', 'asks'}
 local run, at = args.run, now_micros()
 -- A document may name none: such a run ends at its first visit.
 local workflow = args.workflow or ''
+-- Before the first document that goes by it: whoever reads that finds what the run began with, and not what has been put since.
+if args.definition then
+  redis.call('SET', wf_key('def', run), args.definition)
+end
 if args.document then
   redis.call('SET', KEYS[2], args.document)
   redis.call('SET', wf_key('seen', run), redis.sha1hex(args.document))
   index_run(run, workflow, args.org, args.status, args.was_status, at)
 elseif args.read_sha1 then
   redis.call('SET', wf_key('seen', run), args.read_sha1)
-end
-if args.definition then
-  redis.call('SET', wf_key('def', run), args.definition)
 end
 
 local timeline = 'wf:run:timeline:' .. run
