@@ -39,11 +39,15 @@ std::set<std::string> names_of_scenarios(const Comparison& comparison) {
     return out;
 }
 
+/// There is one for each rare branch that some run has reached.
+bool is_of_a_branch(const Measure& measure) { return measure.name.starts_with("times_reached."); }
+
 std::set<std::string> described_measures(const Comparison& comparison) {
     std::set<std::string> out;
     for (const Measure& measure : comparison.measures)
-        out.insert(fmt::format("{} in {}{}", measure.name, measure.unit,
-                               measure.better == Measure::Better::higher ? ", higher is better" : ""));
+        if (!is_of_a_branch(measure))
+            out.insert(fmt::format("{} in {}{}", measure.name, measure.unit,
+                                   measure.better == Measure::Better::higher ? ", higher is better" : ""));
     return out;
 }
 
@@ -170,8 +174,8 @@ std::string unlike(const Comparison& then, const Comparison& today) {
         {"variants", only_in_one(names_of_variants(then), names_of_variants(today))},
         {"scenarios", only_in_one(names_of_scenarios(then), names_of_scenarios(today))},
         {"scenarios", changed_scenario(then, today)},
-        {"measures", only_in_one(described_measures(then), described_measures(today))},
         {"seeds", seeds_that_differ(then, today)},
+        {"measures", only_in_one(described_measures(then), described_measures(today))},
         {"runs", missing_runs(Side(then), Side(today))}};
     for (const auto& [what, difference] : differences)
         if (!difference.empty()) return fmt::format("the {} differ: {}", what, difference);
@@ -193,7 +197,7 @@ GateResult gate(const Comparison& baseline, const Comparison& now, const GateThr
     for (const ComparedVariant& variant : now.variants) {
         result.lines.push_back(failures_line(variant.name, then, today));
         for (const Measure& measure : now.measures) {
-            if (measure.better == Measure::Better::neither) continue;
+            if (measure.better == Measure::Better::neither || !then.measures.contains(measure.name)) continue;
             const auto found = thresholds.by_measure.find(measure.name);
             const double threshold = found == thresholds.by_measure.end() ? thresholds.otherwise : found->second;
             result.lines.push_back(measure_line(variant.name, measure, then, today, threshold));

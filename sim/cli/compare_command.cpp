@@ -50,6 +50,12 @@ public:
     Exit run() {
         const auto kept = history();
         if (!kept) return kept.error();
+        if (!args_.baseline.empty()) {
+            if (auto baseline = earlier(args_.baseline); !baseline)
+                return refuse(baseline.error()).value();
+            else
+                baseline_ = std::move(*baseline);
+        }
         auto made = args_.merge.empty() ? measured() : merged();
         if (!made) return made.error();
         made->version = kVersion;
@@ -59,7 +65,9 @@ public:
             made = with_other_build(*made);
             if (!made) return made.error();
         }
-        for (const auto& [label, earlier] : *kept) made->history.push_back(earlier_result(earlier, *made, label));
+        // A folder may be shared by several comparisons.
+        for (const auto& [label, earlier] : *kept)
+            if (earlier.title == made->title) made->history.push_back(earlier_result(earlier, *made, label));
         const Analysis analysis = reports::analyse(*made);
         if (args_.json != "-") tell(*made, analysis);
         const bool written = write(*made, analysis) && keep(*made, analysis);
@@ -134,8 +142,7 @@ private:
         for (const fs::path& file : files_of_history()) {
             auto read = earlier(file.string());
             if (!read) return refuse(read.error());
-            std::string label = read->commit.empty() ? file.stem().string() : read->commit.substr(0, kCommitDigits);
-            if (read->dirty) label += ", changed";
+            std::string label = file.stem().string();
             kept.emplace_back(std::move(label), std::move(*read));
         }
         return kept;
@@ -337,6 +344,8 @@ private:
             if (take > 0) out += fmt::format("   {}: {}", trend.table.head[take + 1], row[take + 1]);
             out += '\n';
         }
+        if (const std::size_t legend = trend.caption.find('*'); legend != std::string::npos)
+            out += fmt::format("  {}\n", trend.caption.substr(legend));
         return out;
     }
 
@@ -437,12 +446,7 @@ private:
     }
 
     [[nodiscard]] Exit held_against_baseline(const Comparison& made, reports::GateResult& result) const {
-        const auto baseline = earlier(args_.baseline);
-        if (!baseline) {
-            environment_.err << "lockstep: " << baseline.error() << '\n';
-            return Exit::usage;
-        }
-        result = reports::gate(*baseline, made, reports::thresholds_of(made.criteria));
+        result = reports::gate(baseline_, made, reports::thresholds_of(made.criteria));
         (args_.json == "-" ? environment_.err : environment_.out) << reports::gate_text(result);
         if (!args_.junit.empty()) {
             if (const auto done = reports::write_atomically(args_.junit, reports::gate_junit(result)); !done) {
@@ -455,6 +459,7 @@ private:
 
     const CompareArgs& args_;
     const Environment& environment_;
+    Comparison baseline_;
 };
 
 }  // namespace
