@@ -35,7 +35,7 @@ sed -i 's/"special": "SUCCEEDED"/"special": "FAILED"/' scenarios/story-7.json
 code=0
 lockstep run scenarios --seeds 3 --junit lockstep.xml --failures failures/ >"$work/said" || code=$?
 [ $code -eq 1 ] || { printf 'expected exit code 1, got %s\n' $code >&2; exit 1; }
-says "$work/said" '::error file=scenarios/story-7.json,line='
+says "$work/said" '/repo/scenarios/story-7.json,line='
 says "$work/said" 'expected job special is FAILED, got SUCCEEDED'
 says "$work/said" 'FAILED: 3 of 30 runs failed. Again:'
 says "$work/summary.md" 'lockstep run: FAILED'

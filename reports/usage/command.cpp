@@ -30,7 +30,7 @@ Option Option::type(const char* name) const {
 }
 Option Option::required() const { return Option(option_->required()); }
 Option Option::expected(int values) const { return Option(option_->expected(values)); }
-Option Option::repeatable() const { return Option(option_->expected(1)->take_all()); }
+Option Option::repeatable() const { return Option(option_->expected(1)->take_all()->allow_extra_args(false)); }
 Option Option::show_default() const { return Option(option_->capture_default_str()); }
 Option Option::environment(const char* variable) const { return Option(option_->envname(variable)); }
 Option Option::excludes(Option other) const { return Option(option_->excludes(other.option_)); }

@@ -77,9 +77,13 @@ TEST_F(Cli, WrongInputIsTwoNamesItsPlaceAndRunsNothing) {
     };
     EXPECT_EQ(run({"run", folder.string()}), 2);
     EXPECT_EQ(err.str(),
-              fmt::format("{}:3:3: at /clutser: there is no key \"clutser\" here; did you mean \"cluster\"?\n",
+              fmt::format("{}:3:3: at /clutser: there is no key \"clutser\" here; did you mean \"cluster\"?\n"
+                          "WRONG INPUT: nothing was run.\n",
                           path("c.json")));
     EXPECT_EQ(out.str(), "");
+    write("j.xml", "<testsuites failures=\"0\"/>");
+    EXPECT_EQ(run({"run", path("c.json"), "--junit", path("j.xml")}), 2);
+    EXPECT_THAT(content("j.xml"), HasSubstr("an input was wrong, and nothing was run"));
     EXPECT_EQ(run({"run", path("gone.json")}), 2);
     EXPECT_EQ(run({"run", path("a.json"), "--set", "cluster.schedulrs=2"}), 2);
     EXPECT_THAT(err.str(), HasSubstr("did you mean \"schedulers\"?"));

@@ -124,7 +124,8 @@ Account tell(const Suite& suite, const SweepOutcome& outcome, std::ostream& out,
             if (environment.verbose) out << fmt::format("ok      {}: {}\n", suite.files[which], told);
             continue;
         }
-        out << fmt::format("FAILED  {}: {}\n  {}\n", suite.files[which], told, signature);
+        out << fmt::format("FAILED  {}: {}\n  {}\n  lockstep explain {}\n", suite.files[which], told, signature,
+                           shell_quoted(suite.files[which]));
         if (account.verdict.again.empty()) account.verdict.again = again;
         account.verdict.problems.push_back({.file = suite.files[which],
                                             .title = signature.substr(0, signature.find(':')),
@@ -165,6 +166,11 @@ void write_junit(const ReplayArgs& args, Account& account, const Environment& en
 }  // namespace
 
 Exit replay_suite(const ReplayArgs& args, const Environment& environment) {
+    if (args.seed || !args.overrides.empty() || !args.without.empty()) {
+        environment.err
+            << "lockstep: --seed, --set and --without are for one file: failures are run as they were recorded\n";
+        return Exit::usage;
+    }
     const auto suite = suite_of(args, environment);
     if (!suite) return Exit::usage;
     std::ostream& out = talk_of(args.json, environment);

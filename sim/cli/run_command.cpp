@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -83,9 +84,12 @@ std::vector<std::string> without_verdict(const Selection& selection, const Sweep
 
 std::vector<std::string> unproved_sentences(const Selection& selection, const SweepOutcome& outcome,
                                             const RunArgs& args) {
-    if (selection.scenarios.empty()) return {"nothing was selected"};
+    if (selection.scenarios.empty())
+        return {fmt::format("nothing was selected{}{}", selection.unmatched.empty() ? "" : ": ",
+                            fmt::join(selection.unmatched, ", "))};
     if (selection.plan.empty()) return {"this part has no run: there are more parts than runs"};
-    std::vector<std::string> sentences = without_verdict(selection, outcome, args.run_timeout);
+    std::vector<std::string> sentences = selection.unmatched;
+    std::ranges::move(without_verdict(selection, outcome, args.run_timeout), std::back_inserter(sentences));
     std::vector<std::vector<const RunResult*>> by_file(selection.scenarios.size());
     for (std::size_t i = 0; i < outcome.results.size(); ++i)
         by_file[outcome.runs[i].scenario].push_back(&outcome.results[i]);
@@ -107,7 +111,9 @@ Exit exit_of(const SweepOutcome& outcome, bool unproved, bool allow_vacuous) {
     if (outcome.interrupted) return Exit::interrupted;
     if (any([](const RunResult& result) { return !result.error.empty(); })) return Exit::harness;
     if (any([](const RunResult& result) { return !result.passed && !result.interrupted; })) return Exit::violated;
-    return unproved && !allow_vacuous ? Exit::nothing_proved : Exit::passed;
+    // What was not run to its end is nothing that a file may be allowed.
+    const bool out_of_time = any([](const RunResult& result) { return result.out_of_time; });
+    return out_of_time || (unproved && !allow_vacuous) ? Exit::nothing_proved : Exit::passed;
 }
 
 /// Fits the scenarios to what the runner can do; says on `err` which cannot be run.
@@ -220,8 +226,10 @@ Verdict verdict_of(const Selection& selection, const SweepOutcome& outcome, cons
     } else if (exit == Exit::usage) {
         verdict.sentence = "the runs held, and not every file could be written";
     } else if (failures > 0) {
-        verdict.sentence = fmt::format("{} of {} run{} failed{}", failures, made, made == 1 ? "" : "s",
-                                       ways == 1 ? "" : fmt::format(", in {} ways", ways));
+        const std::size_t left = selection.plan.size() - outcome.results.size();
+        verdict.sentence = fmt::format("{} of {} run{} failed{}{}", failures, made, made == 1 ? "" : "s",
+                                       ways == 1 ? "" : fmt::format(", in {} ways", ways),
+                                       left == 0 ? "" : fmt::format("; {} more were not begun (--fail-fast)", left));
     } else {
         verdict.sentence = fmt::format("{} run{} held", made, made == 1 ? "" : "s");
     }
@@ -248,7 +256,8 @@ std::optional<engine::Duration> time_limit_of(const RunArgs& args, const Environ
 }
 
 Exit list_runs(const Selection& selection, const RunArgs& args, const Environment& environment) {
-    const Exit exit = selection.plan.empty() ? Exit::nothing_proved : Exit::passed;
+    const bool is_whole = !selection.plan.empty() && selection.unmatched.empty();
+    const Exit exit = is_whole ? Exit::passed : Exit::nothing_proved;
     if (!args.json.empty()) {
         nlohmann::json document = document_head("run", exit, environment);
         document["runs"] = nlohmann::json::array();
@@ -269,8 +278,21 @@ Exit list_runs(const Selection& selection, const RunArgs& args, const Environmen
             "{}  {}  seed {}{}\n", scenario.file, scenario.name, run.seed,
             scenario.tags.empty() ? "" : fmt::format("  [{}]", fmt::join(scenario.tags, " ")));
     }
+    for (const std::string& sentence : selection.unmatched) environment.err << fmt::format("lockstep: {}\n", sentence);
     if (selection.plan.empty()) environment.out << "NOTHING PROVED: nothing was selected.\n";
     return exit;
+}
+
+/// An input was wrong, which has been said. The report of an earlier run does not stay as if it were of this one.
+Exit nothing_ran(const RunArgs& args, const Environment& environment) {
+    environment.err << fmt::format("{}: nothing was run.\n", word_of(Exit::usage));
+    if (args.junit.empty() || args.list) return Exit::usage;
+    reports::RunReport report;
+    report.build = build_name(environment);
+    report.incomplete = "an input was wrong, and nothing was run";
+    const auto written = reports::write_atomically(args.junit, reports::junit_xml(report, args.allow_vacuous));
+    if (!written) environment.err << "lockstep: " << written.error() << '\n';
+    return Exit::usage;
 }
 
 }  // namespace
@@ -286,7 +308,7 @@ Exit run_command(const RunArgs& args, const Environment& environment) {
     // A trace is of one run; and real servers have all mechanisms.
     wanted.one_half = !args.trace.empty() || wanted.real;
     auto selection = select(wanted, "run", environment);
-    if (!selection || !adapted(*selection, args, environment)) return Exit::usage;
+    if (!selection || !adapted(*selection, args, environment)) return nothing_ran(args, environment);
     if (args.list) return list_runs(*selection, args, environment);
     if (!args.trace.empty() && selection->plan.size() != 1) {
         environment.err << fmt::format(

@@ -264,6 +264,23 @@ TEST_F(Cli, NothingSelectedProvesNothing) {
     EXPECT_EQ(run({"run", folder.string(), "--filter", "nobody", "--allow-vacuous"}), 0);
 }
 
+TEST_F(Cli, ATagOrNameThatNoScenarioHasProvesNothing) {
+    write("t.json", R"({"name": "t", "tags": ["crash"]})");
+    EXPECT_EQ(run({"run", path("t.json"), "--tag", "crash", "--tag", "crsh", "--filter", "t", "--filter", "u"}), 4);
+    EXPECT_THAT(out.str(), HasSubstr("no scenario has the tag \"crsh\"; did you mean \"crash\"?"));
+    EXPECT_THAT(out.str(), HasSubstr("no scenario is called \"u\""));
+    EXPECT_EQ(run({"run", "--tag", "crash", path("t.json"), "--list"}), 0) << "an option takes one value, and no file";
+}
+
+TEST_F(Cli, NoFileIsAllowedToRunOutOfTime) {
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.out_of_time = result.interrupted = true;
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("a.json"), "--run-timeout", "1s", "--allow-vacuous"}), 4) << out.str();
+}
+
 TEST_F(Cli, AFaultWithoutEffectProvesNothing) {
     runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
         RunResult result = good(of, seed, options);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <ostream>
+#include <set>
 
 #include "engine/config/nearest.h"
 #include "sim/cli/build_name.h"
@@ -19,16 +20,35 @@ namespace {
 
 constexpr const char* kDefaultFolder = "scenarios";
 
+bool is_named(const Scenario& scenario, const std::string& glob) {
+    return glob_matches(glob, scenario.name) || glob_matches(glob, scenario.file) ||
+           glob_matches(glob, std::filesystem::path(scenario.file).stem().string());
+}
+
+bool is_tagged(const Scenario& scenario, const std::string& tag) {
+    return std::ranges::find(scenario.tags, tag) != scenario.tags.end();
+}
+
 bool selected(const Scenario& scenario, const SelectionArgs& args) {
-    const std::filesystem::path file(scenario.file);
-    const bool by_name = args.filters.empty() || std::ranges::any_of(args.filters, [&](const std::string& glob) {
-                             return glob_matches(glob, scenario.name) || glob_matches(glob, scenario.file) ||
-                                    glob_matches(glob, file.stem().string());
-                         });
-    const bool by_tag = args.tags.empty() || std::ranges::any_of(args.tags, [&](const std::string& tag) {
-                            return std::ranges::find(scenario.tags, tag) != scenario.tags.end();
-                        });
-    return by_name && by_tag;
+    const auto named = [&](const std::string& glob) { return is_named(scenario, glob); };
+    const auto tagged = [&](const std::string& tag) { return is_tagged(scenario, tag); };
+    return (args.filters.empty() || std::ranges::any_of(args.filters, named)) &&
+           (args.tags.empty() || std::ranges::any_of(args.tags, tagged));
+}
+
+std::vector<std::string> unmatched(const std::vector<Scenario>& scenarios, const SelectionArgs& args) {
+    std::vector<std::string> sentences;
+    for (const std::string& tag : args.tags) {
+        if (std::ranges::any_of(scenarios, [&](const Scenario& one) { return is_tagged(one, tag); })) continue;
+        std::set<std::string> known;
+        for (const Scenario& one : scenarios) known.insert(one.tags.begin(), one.tags.end());
+        sentences.push_back(fmt::format("no scenario has the tag \"{}\"{}", tag,
+                                        engine::suggestion(tag, std::vector<std::string>(known.begin(), known.end()))));
+    }
+    for (const std::string& glob : args.filters)
+        if (std::ranges::none_of(scenarios, [&](const Scenario& one) { return is_named(one, glob); }))
+            sentences.push_back(fmt::format("no scenario is called \"{}\"", glob));
+    return sentences;
 }
 
 void keep_part(Selection& selection, const Shard& shard) {
@@ -99,6 +119,7 @@ std::optional<Selection> select(const SelectionArgs& args, const std::string& co
         return {};
     }
     Selection selection;
+    selection.unmatched = unmatched(*loaded, args);
     for (Scenario& scenario : *loaded) {
         if (!selected(scenario, args)) continue;
         selection.scenarios.push_back(std::move(scenario));

@@ -20,6 +20,8 @@ struct Selection {
     std::vector<PlannedRun> plan;
     /// Those with runs in another part (`--shard`): what they leave unproved here may be proved there.
     std::set<std::size_t> shared_out{};
+    /// Of each --tag and --filter that no scenario has: a sentence.
+    std::vector<std::string> unmatched{};
 };
 
 /// Nothing when an input was wrong: everything that was wrong has been said on `err` then, and to CI as of `command`.

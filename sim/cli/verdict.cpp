@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <ostream>
 #include <utility>
 
@@ -12,7 +13,11 @@ namespace lockstep::sim::cli {
 
 void tell_ci(const Verdict& verdict, std::ostream& say, const Environment& environment) {
     if (environment.step_summary.empty()) return;
-    say << reports::error_annotations(verdict.problems);
+    // Of other paths than absolute ones a CI system does not know in which folder this runs.
+    std::vector<reports::Annotation> placed = verdict.problems;
+    for (reports::Annotation& problem : placed)
+        if (!problem.file.empty()) problem.file = std::filesystem::absolute(problem.file).lexically_normal().string();
+    say << reports::error_annotations(placed);
     const auto written = reports::append_to_file(
         environment.step_summary,
         reports::step_summary_markdown({.title = fmt::format("lockstep {}: {}", verdict.command, word_of(verdict.exit)),
