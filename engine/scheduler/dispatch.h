@@ -86,8 +86,8 @@ private:
                                                                  const Chosen& chosen, Disposition& disposition);
     [[nodiscard, gnu::noinline]] Task<Disposition> no_worker(JobLease& lease, const DispatchOrder& order,
                                                              DispatchReason reason, std::string detail);
-    /// As what the job ends that has just met `reason`: it has waited for capacity for as long as it may, or nobody has served its queue
-    /// for too long (D-19, P5). None: it may go on.
+    /// The reason with which a job ends that has waited for capacity for as long as it may, or whose queue no worker has fitted for
+    /// too long (D-19, P5). `reason`: of its latest try. None: it may wait.
     [[nodiscard]] std::optional<DispatchReason> end_of_waiting(const JobFacts& facts, DispatchReason reason) const;
     /// Has the job wait for a worker with a free slot: no try is counted. False: nothing is to be waited for, or no longer.
     [[nodiscard]] bool wait_for_capacity(Commit& commit, const cap::JobRequest& request, const JobFacts& facts,

@@ -46,7 +46,7 @@ local kept_after_the_end = {'def', 'seen', 'open', 'outbox', 'asks'}
 local run, at = args.run, now_micros()
 -- A document may name none: such a run ends at its first visit.
 local workflow = args.workflow or ''
--- Before the first document that goes by it: whoever reads that finds what the run began with, and not what has been put since.
+-- Before the first document that is planned with it, so that no reader of that document takes a later definition for the run's.
 if args.definition then
   redis.call('SET', wf_key('def', run), args.definition)
 end
