@@ -40,6 +40,16 @@ TEST(Gate, AgainstItselfNothingIsWorse) {
     EXPECT_EQ(result.lines.size(), 2U * 7U) << "six judged measures and the failed runs, per variant";
 }
 
+TEST(Gate, ARareBranchThatOneAloneHasReachedIsNoDifference) {
+    Comparison reached = measured(1, 1);
+    reached.measures.push_back({"times_reached.worker_full", "count", Measure::Better::neither, ""});
+    for (ComparedRun& run : reached.runs) run.values.push_back(1);
+    EXPECT_EQ(judged(measured(1, 1), reached, 0.05), GateOutcome::held);
+    EXPECT_EQ(judged(reached, measured(1, 1), 0.05), GateOutcome::held);
+    reached.measures.back().name = "another";
+    EXPECT_EQ(judged(reached, measured(1, 1), 0.05), GateOutcome::unlike);
+}
+
 TEST(Gate, NoiseFailsItInNoneOfAHundredTrials) {
     for (std::uint64_t trial = 1; trial <= 100; ++trial)
         EXPECT_EQ(judged(measured(1, 2 * trial), measured(1, 2 * trial + 1), 0.05), GateOutcome::held) << trial;

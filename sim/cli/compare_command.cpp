@@ -157,12 +157,13 @@ private:
         return files;
     }
 
-    /// Adds this comparison to --history, unless it was interrupted or is what was kept last.
+    /// Adds this comparison to --history, unless it was interrupted or is kept already.
     [[nodiscard]] bool keep(const Comparison& made, const Analysis& analysis) const {
         if (args_.history.empty() || !made.complete || made.runs.empty()) return true;
         const std::string document = reports::comparison_json(made, analysis);
         const std::vector<fs::path> files = files_of_history();
-        if (!files.empty() && text_of_file(files.back().string()) == document) return true;
+        const auto is_it = [&](const fs::path& file) { return text_of_file(file.string()) == document; };
+        if (std::ranges::any_of(files, is_it)) return true;
         std::size_t number = 0;
         for (const fs::path& file : files)
             number = std::max<std::size_t>(number, std::strtoul(file.filename().c_str(), nullptr, 10));

@@ -130,6 +130,8 @@ TEST_F(CompareCommand, KeepsResultsInAFolderAndShowsTheirTrend) {
     EXPECT_THAT(content(path("report.md")), HasSubstr("### Trend of submit\\_to\\_terminal.p99"));
     EXPECT_EQ(run({"--history", path("kept"), "--set", "cluster.schedulers=2"}), 0) << err.str();
     EXPECT_THAT(kept(), ElementsAre(HasSubstr("000001-"), HasSubstr("000002-")));
+    EXPECT_EQ(run({"--history", path("kept")}), 0) << err.str();
+    EXPECT_EQ(kept().size(), 2U) << "nor after another one";
     EXPECT_EQ(run({"--history", path("kept"), "--shard", "1/2"}), 2);
     EXPECT_THAT(err.str(), HasSubstr("give it to the --merge of shards"));
     std::ofstream(path("kept") + "/000003-x.json") << "{}";
@@ -140,6 +142,8 @@ TEST_F(CompareCommand, KeepsResultsInAFolderAndShowsTheirTrend) {
 TEST_F(CompareCommand, IsHeldAgainstABaseline) {
     ASSERT_EQ(run({"--json", path("kept.json")}), 0);
     EXPECT_EQ(run({"--baseline", path("kept.json")}), 0) << out.str();
+    EXPECT_EQ(run({"--baseline", path("gone.json")}), 2);
+    EXPECT_EQ(out.str(), "") << "it was read before anything ran";
     EXPECT_EQ(run({"--seed", "7", "--baseline", path("kept.json")}), 2) << "other seeds cannot be held against it";
 }
 
