@@ -103,6 +103,8 @@ TEST_F(Cli, AFolderOfFailuresIsASuiteOfWhatMustNotComeBack) {
     EXPECT_EQ(run({"run", path("kept")}), 2);
     EXPECT_THAT(err.str(), HasSubstr("this is a failure file, no scenario: lockstep replay " + path("kept")));
     write("kept/shrunk.json", content("a.json"));
+    EXPECT_EQ(run({"replay", path("kept"), "--set", "cluster.schedulers=2"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("are for one file"));
     EXPECT_EQ(run({"replay", path("kept"), "--junit", path("suite.xml")}), 1) << err.str();
     EXPECT_THAT(out.str(),
                 HasSubstr("FAILED  " + path("kept/no_lost_job-alpha-seed7.json") + ": it fails exactly as recorded\n"));
@@ -329,6 +331,7 @@ TEST_F(Cli, AnInterruptionIs130AndPrintsWhatIsKnown) {
 TEST_F(Cli, FailFastEndsTheSweep) {
     runner = bad;
     EXPECT_EQ(run({"run", path("a.json"), "--seeds", "50", "-j", "1", "--fail-fast"}), 1);
+    EXPECT_THAT(out.str(), HasSubstr(" more were not begun (--fail-fast)"));
     EXPECT_THAT(out.str(), HasSubstr("1 run: 0 passed, 1 failed."));
 }
 
