@@ -152,7 +152,10 @@ void Model::record_entry(fakes::NodeId client, std::string_view key, std::string
 }
 
 void Model::record_score(fakes::NodeId client, std::string_view key, std::string_view member, double score) {
-    if (!is_written_by_scheduler(client)) return;
+    if (!is_written_by_scheduler(client)) {
+        if (key == kRecentJobs) job(member).sources.moved_by_others = score;
+        return;
+    }
     const bool is_dated = std::ranges::any_of(kInMicros, [key](std::string_view it) { return key.starts_with(it); });
     const bool is_since = is_line(key);
     if (!is_dated && !is_since && !is_letter_index(key) && key != kDeadlines) return;

@@ -55,6 +55,7 @@ struct RecordSources {
     std::string replacement;                                    // where policy itself has put one
     std::string input_hash;                                     // as its hash says, and so the next two
     std::int64_t attempts = 0, dispatches = 0;                  // as its hash says
+    double moved_by_others = 0;                                 // its date in job:recent, as a gateway wrote it
     std::vector<std::pair<std::string, std::int64_t>> sent_as;  // message ids, and the number of the dispatch of each
     std::optional<LetterText> letter;                           // that a scheduler wrote
     std::vector<LetterText> evicted_letters;                    // which may still be published

@@ -42,8 +42,11 @@ void Weather::on_event(const fakes::Event& event, Time now) {
     switch (event.kind) {
         case EventKind::redis:
             if (is_tick_lock(event.key)) at(event.node).ticks = true;
-            // Of a restart only the beginning is told.
-            if (event.payload.starts_with("-LOADING")) disturbed_ = at(Topology::kRedis).trouble = now;
+            // Of a restart only the beginning is told; it is down for as long as it loads.
+            if (event.payload.starts_with("-LOADING")) {
+                disturbed_ = at(Topology::kRedis).trouble = now;
+                trouble(now);
+            }
             [[fallthrough]];
         case EventKind::publish:
         case EventKind::core_publish:

@@ -77,6 +77,7 @@ TEST_F(WeatherTest, ARedisThatStillLoadsIsDisturbedHoweverLongAgoItsRestartBegan
     weather.on_event(ping, now);
     EXPECT_FALSE(weather.clear_for(kReplica, now));
     EXPECT_TRUE(weather.clear_for(kReplica, now + 1ns));
+    EXPECT_EQ(weather.settled_since(), now);
 }
 
 TEST_F(WeatherTest, TheKernelIsNoPartOfAJobsWayToItsWorker) {

@@ -153,6 +153,21 @@ TEST_F(IndexesAgreeTest, OneCommandWritesWhatBelongsTogether) {
     EXPECT_THAT(found, left_out("updated_at"));
 }
 
+TEST_F(IndexesAgreeTest, WhatAGatewayListedUnderTheSameMicrosecondStandsThere) {
+    command(Topology::kGateway, [this] { keys.zset_set(at<SortedSet>("job:recent"), "J", 7); });
+    const auto moved_at = [this](const char* date) {
+        found.clear();
+        command(kReplica, [&] {
+            for (const auto& [field, value] : {std::pair{"updated_at", date}, {"attempts", "1"}, {"state", "PENDING"}})
+                set_field("J", field, value);
+            keys.zset_set(at<SortedSet>("job:index:pending"), "J", 7);
+        });
+        return found;
+    };
+    EXPECT_THAT(moved_at("7"), IsEmpty());
+    EXPECT_THAT(moved_at("8"), ElementsAre(HasSubstr("leaves out job:recent")));
+}
+
 struct ForgottenMembersTest : IndexesAgreeTest {
     void unlist() {
         command(kReplica, [this] { keys.zset_remove(*keys.find("job:index:succeeded"), "J"); });

@@ -169,8 +169,13 @@ constexpr Story kLimits[] = {
      "change={\"workflows\":{\"wf\":{\"total_timeout_seconds\":5}}} acquire=a:0:wf allow=a "
      "set=a:deadline_unix:1005000000 dispatch=a ok acquire=b:0:wf set=b:deadline_unix:1060000000",
      "neither its request (0 ms), nor its workflow nor policy says so"},
+    {"AHandlerThatWasFrozenGoesByWhatItsReplicaHadReadWhenItBegan",
+     "change={\"workflows\":{\"wf\":{\"child_timeout_seconds\":5}}} "
+     "change={\"workflows\":{\"wf\":{\"total_timeout_seconds\":5}}} "
+     "freeze thaw acquire=a:0:wf allow=a dispatch=a ok +1min acquire=b:0:wf allow=b dispatch=b",
+     "dispatched without a deadline"},
     {"WhatWasOnItsWayGoesByWhatTheReplicaHadReadBeforeItWentDown",
-     "change={\"workflows\":{\"wf\":{\"child_timeout_seconds\":5}}} acquire=a:0:wf allow=a down dispatch=a ok +1min "
+     "change={\"workflows\":{\"wf\":{\"child_timeout_seconds\":5}}} acquire=a:0:wf allow=a down dispatch=a ok up +1min "
      "acquire=b:0:wf allow=b dispatch=b",
      "dispatched without a deadline"},
 };

@@ -54,11 +54,13 @@ std::vector<const TimeLimits*> LimitsKnown::documents(Time from) const {
     return found;
 }
 
+Time LimitsKnown::begun_by(Time at) const { return model_.weather().clear_at(replica_, at) ? at : kBeforeAll; }
+
 std::vector<std::int64_t> LimitsKnown::lives_ms() const {
     // A job is acquired with what its replica went by when it began to ask for the lock.
     const engine::Duration asking = tunables_.lock_wait + 2 * tunables_.store_op_timeout;
     std::vector<std::int64_t> lives;
-    for (const TimeLimits* document : documents(job_.limits.acquired - asking)) {
+    for (const TimeLimits* document : documents(begun_by(job_.limits.acquired - asking))) {
         const auto workflow = document->workflows.find(job_.limits.workflow);
         const bool is_said = workflow != document->workflows.end() && workflow->second.total > engine::Duration{0};
         lives.push_back(is_said ? to_millis(workflow->second.total) : 0);
@@ -90,7 +92,7 @@ LimitsKnown::Retries LimitsKnown::retries() const {
 std::int64_t LimitsKnown::shortest_dispatch_ms(Time from) const {
     const TimeLimits of_the_file = model_.file_limits().value_or(TimeLimits{});
     std::int64_t shortest = kUnlimited;
-    for (const TimeLimits* document : documents(from)) {
+    for (const TimeLimits* document : documents(begun_by(from))) {
         std::int64_t general = to_millis(tunables_.dispatch_timeout);
         if (document->reconciler.given)
             general = std::min(to_millis(document->reconciler.meant().dispatch),

@@ -45,6 +45,8 @@ public:
 
 private:
     [[nodiscard]] std::vector<const TimeLimits*> documents(Time from) const;
+    /// When what was under way at this time began at the earliest: nobody knows of a replica that was frozen or called in vain since.
+    [[nodiscard]] Time begun_by(Time at) const;
 
     const Job& job_;
     fakes::NodeId replica_;

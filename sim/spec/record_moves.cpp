@@ -27,6 +27,11 @@ bool is_listed_in(const RecordChange& change, std::string_view index) {
     return std::ranges::any_of(change.scores, [index](const auto& entry) { return entry.first == index; });
 }
 
+/// A gateway has listed it under the same microsecond: there is nothing to change.
+bool stands_there(const RecordChange& change) {
+    return fmt::format("{:.0f}", change.job->sources.moved_by_others) == change.field("updated_at");
+}
+
 /// The field is to be `1` where `due`, and not there where it is not.
 std::string flag(const RecordChange& change, std::string_view field, bool due) {
     const std::string_view said = change.field(field);
@@ -65,7 +70,8 @@ std::string left_out_of_state(const RecordChange& change) {
     const Job& job = *change.job;
     if (const auto field = missing(change, {"updated_at", "attempts"}); !field.empty()) return std::string(field);
     if (!is_listed_in(change, index_of(job.in_hash))) return std::string(index_of(job.in_hash));
-    if (!is_listed_in(change, kRecentJobs) && !change.is_list_blocked) return std::string(kRecentJobs);
+    if (!is_listed_in(change, kRecentJobs) && !stands_there(change) && !change.is_list_blocked)
+        return std::string(kRecentJobs);
     switch (job.in_hash) {
         case State::dispatched: return left_out_of_dispatch(change);
         case State::running: return flag(change, "ls_published", true);
