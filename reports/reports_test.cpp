@@ -71,7 +71,7 @@ public:
 TEST(ResultJson, HasExactlyTheDocumentedFields) {
     const auto document = nlohmann::json::parse(result_json(sample()));
     EXPECT_EQ(document["version"], 1);
-    EXPECT_EQ(document["schema_version"], "1.3");
+    EXPECT_EQ(document["schema_version"], "1.4");
     EXPECT_EQ(document["passed"], 1);
     EXPECT_EQ(document["failed"], 2);
     const auto& result = document["results"][0];

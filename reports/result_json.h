@@ -11,7 +11,7 @@ namespace lockstep::reports {
 
 /// "schema_version" of every document that `lockstep` prints, those of `compare` apart: major.minor of sim/cli/output.schema.json. A
 /// member that is added makes a new minor version; one that is taken away or means something else, a new major one.
-inline constexpr std::string_view kSchemaVersion = "1.3";
+inline constexpr std::string_view kSchemaVersion = "1.4";
 /// "version" of the same documents: the major one alone.
 inline constexpr int kResultJsonVersion = 1;
 

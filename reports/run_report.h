@@ -38,9 +38,12 @@ struct ExpectationOutcome {
     std::string expected;
     std::string actual;
     bool held = false;
+    bool too_few = false;   // more of it would have held
     std::string pointer{};  // JSON pointer in the scenario file
     std::string job{};      // one that shows that it did not hold; empty: it held, or is about no job
-    std::string others{};   // what the other jobs became, where it is about a number of jobs: "30 FAILED, 2 TIMEOUT"
+    std::string
+        jobs_of{};         // the same: it is about those whose ids begin with this, jobs of a workflow run or of a step
+    std::string others{};  // what the other jobs became, where it is about a number of jobs: "30 FAILED, 2 TIMEOUT"
 };
 
 /// "expected SUCCEEDED 6, got 5 (and 1 FAILED)".

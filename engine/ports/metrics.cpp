@@ -105,7 +105,33 @@ constexpr std::array<MetricInfo, kMetricCount> kMetrics{
             "Visits to workflow runs that went on without the lock in Redis"),
 };
 
+constexpr std::array<std::string_view, 8> kStatuses{
+    "JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED", "JOB_STATUS_FAILED_RETRYABLE", "JOB_STATUS_FAILED_FATAL",
+    "JOB_STATUS_CANCELLED", "JOB_STATUS_DENIED", "JOB_STATUS_TIMEOUT",          "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 11> kStates{
+    "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",           "SUCCEEDED",
+    "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
+constexpr std::array<std::string_view, 2> kSubjects{"sys.job.submit", "sys.job.result"};
+constexpr std::array<std::string_view, 4> kResultReasons{"unknown_job", "unknown_job_known_worker", "not_dispatched",
+                                                         "other_worker"};
+constexpr std::array<std::string_view, 5> kHeartbeatReasons{"worker_id", "jobs", "load", "size", "too_many_workers"};
+constexpr std::array<std::string_view, 2> kPolicies{"input", "output"};
+constexpr std::array<std::string_view, 3> kPhases{"sync", "async", "sync_redact"};
+constexpr std::array<std::string_view, 2> kSources{"files", "service"};
+
 }  // namespace
+
+std::span<const std::string_view> known_values(const MetricInfo& metric, std::string_view label) {
+    if (label == "status") return kStatuses;
+    if (label == "state") return kStates;
+    if (label == "subject") return kSubjects;
+    if (label == "policy") return kPolicies;
+    if (label == "phase") return kPhases;
+    if (label == "source") return kSources;
+    if (&metric == &info(Metric::results_refused)) return kResultReasons;
+    if (&metric == &info(Metric::heartbeats_refused)) return kHeartbeatReasons;
+    return {};
+}
 
 const MetricInfo& info(Metric metric) { return kMetrics[static_cast<std::size_t>(metric)]; }
 

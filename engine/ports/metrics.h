@@ -80,6 +80,9 @@ struct MetricInfo {
 
 [[nodiscard]] const MetricInfo& info(Metric metric);
 
+/// The values that this label of a metric of the table can have. Empty: they come from outside (topics, ids of workers).
+[[nodiscard]] std::span<const std::string_view> known_values(const MetricInfo& metric, std::string_view label);
+
 using LabelValues = std::initializer_list<std::string_view>;
 
 class Metrics {

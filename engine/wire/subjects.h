@@ -1,6 +1,7 @@
 // The names of the bus: subjects, streams, queue groups, durable consumers, and the rules that classify them.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,12 @@ inline constexpr std::string_view kSubjectWorkflowEvent = "sys.workflow.event";
 inline constexpr std::string_view kSubjectAlert = "sys.alert";
 inline constexpr std::string_view kSubjectAuditExport = "sys.audit.export";
 inline constexpr std::string_view kSubjectAuditOutputPolicy = "sys.audit.output_policy";
+
+/// All of those.
+inline constexpr std::array kAllSubjects{kSubjectSubmit,    kSubjectResult,        kSubjectDlq,
+                                         kSubjectCancel,    kSubjectProgress,      kSubjectHeartbeat,
+                                         kSubjectHandshake, kSubjectConfigChanged, kSubjectWorkflowEvent,
+                                         kSubjectAlert,     kSubjectAuditExport,   kSubjectAuditOutputPolicy};
 
 inline constexpr std::string_view kStreamSys = "CORDUM_SYS";    // binds sys.>
 inline constexpr std::string_view kStreamJobs = "CORDUM_JOBS";  // binds job.> and worker.*.jobs

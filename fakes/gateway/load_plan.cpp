@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "engine/wire/json.h"
@@ -114,6 +115,7 @@ tl::expected<LoadPlan, LoadError> LoadPlan::make(const std::vector<LoadItem>& it
     for (const auto& [at, index] : order) sorted.push_back(std::move(plan.actions_[index]));
     plan.actions_ = std::move(sorted);
     plan.done_.assign(plan.actions_.size(), false);
+    plan.changed_ = plan.done_;
     plan.open_ = plan.actions_.size();
     return plan;
 }
@@ -124,10 +126,27 @@ cap::JobRequest LoadPlan::request(std::size_t index) const {
     return request;
 }
 
-void LoadPlan::finish(std::size_t index) {
+void LoadPlan::finish(std::size_t index, bool changed) {
     if (done_[index]) return;
     done_[index] = true;
+    changed_[index] = changed;
     --open_;
+}
+
+std::vector<std::string> LoadPlan::in_vain() const {
+    std::map<std::string, bool> changed;
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+        const Action& action = actions_[i];
+        const char* what = action.kind == LoadItem::Kind::cancel    ? "the cancellation"
+                           : action.kind == LoadItem::Kind::approve ? "the approval"
+                           : action.kind == LoadItem::Kind::reject  ? "the rejection"
+                                                                    : nullptr;
+        if (what != nullptr) changed[fmt::format("{} of {}", what, action.job)] |= changed_[i];
+    }
+    std::vector<std::string> all;
+    for (const auto& [what, has] : changed)
+        if (!has) all.push_back(what);
+    return all;
 }
 
 }  // namespace lockstep::fakes

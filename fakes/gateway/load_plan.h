@@ -77,9 +77,13 @@ public:
     }
 
     [[nodiscard]] bool done(std::size_t index) const { return done_[index]; }
-    void finish(std::size_t index);
+    /// `changed`: something came of it.
+    void finish(std::size_t index, bool changed = true);
     /// How many actions are not done.
     [[nodiscard]] std::size_t open() const { return open_; }
+    /// What of cancels, approvals and rejections has changed nothing: "the approval of x". Not where another one of the kind about the
+    /// same job has.
+    [[nodiscard]] std::vector<std::string> in_vain() const;
 
 private:
     LoadPlan();
@@ -89,6 +93,7 @@ private:
     std::vector<Forged> forged_;
     std::vector<std::vector<std::string>> commands_;
     std::vector<bool> done_;
+    std::vector<bool> changed_;
     std::size_t open_ = 0;
 };
 

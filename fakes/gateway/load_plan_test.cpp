@@ -95,5 +95,24 @@ TEST(LoadPlan, KnowsWhatIsDone) {
     EXPECT_FALSE(plan.done(1));
 }
 
+TEST(LoadPlan, KnowsWhatWasDecidedInVain) {
+    const auto about = [](LoadItem::Kind kind, const char* job) {
+        LoadItem item;
+        item.kind = kind;
+        item.job_ids = {job};
+        return item;
+    };
+    LoadPlan plan = plan_of({about(LoadItem::Kind::cancel, "a"),
+                             about(LoadItem::Kind::cancel, "a"),
+                             about(LoadItem::Kind::approve, "b"),
+                             about(LoadItem::Kind::reject, "c"),
+                             {.count = 1}});
+    plan.finish(0, true);
+    plan.finish(1, false);
+    plan.finish(2, false);
+    const std::vector<std::string> expected{"the approval of b", "the rejection of c"};
+    EXPECT_EQ(plan.in_vain(), expected) << "one is not even done";
+}
+
 }  // namespace
 }  // namespace lockstep::fakes

@@ -61,7 +61,7 @@ engine::Task<void> Operator::act(std::size_t index) {
         done = co_await decide(action.job, action.kind == LoadItem::Kind::approve, give_up);
     }
     if (!tell(action, When::answered, done)) co_await forever();
-    plan_.finish(index);
+    plan_.finish(index, done);
 }
 
 engine::Task<void> Operator::command(std::size_t index) {

@@ -435,7 +435,9 @@ TEST_F(OperatorTest, WhyTellsWhatAJobWaitsForAndQueueCountsIt) {
     EXPECT_EQ(world->ctl({"submit", "--id", "lonely"}).exit_code, 0);
     EXPECT_TRUE(Deployment::until([&] { return cause("lonely") == "no_workers"; }, 20s))
         << world->ctl({"why", "lonely"}).text;
-    EXPECT_TRUE(contains(world->ctl({"why", "lonely"}).text, "0 workers"));
+    // Once there is a snapshot of them.
+    EXPECT_TRUE(Deployment::until([&] { return contains(world->ctl({"why", "lonely"}).text, "0 workers"); }, 20s))
+        << world->ctl({"why", "lonely"}).text;
     world->redis_type({"HSET job:meta:asks state APPROVAL_REQUIRED topic job.x updated_at 1700000000000000",
                        "ZADD job:index:approval_required 1700000000000000 asks"});
     EXPECT_EQ(cause("asks"), "approval");

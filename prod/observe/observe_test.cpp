@@ -13,6 +13,7 @@
 #include "engine/config/tunables.h"
 #include "engine/store/job_state.h"
 #include "engine/wire/messages.h"
+#include "engine/wire/subjects.h"
 #include "fakes/testing/server_process.h"
 #include "prod/observe/admin_http.h"
 #include "prod/observe/prometheus_metrics.h"
@@ -377,7 +378,7 @@ TEST(PrometheusMetrics, ShowsCountersAtZeroForEveryLabelValueThatCanBeKnown) {
         shows(R"(cordum_scheduler_jobs_completed_total{pod="p",status="JOB_STATUS_DENIED",topic="job.etl"} 0)"));
     for (const engine::MetricInfo* series : all_series()) {
         const bool unknowable = std::ranges::any_of(
-            series->labels, [&](std::string_view label) { return known_values(*series, label).empty(); });
+            series->labels, [&](std::string_view label) { return known_label_values(*series, label).empty(); });
         if (series->type != engine::MetricType::counter || unknowable) continue;
         EXPECT_NE(metrics.text().find("\n" + std::string(series->name) + "{"), std::string::npos) << series->name;
     }
@@ -387,9 +388,11 @@ TEST(PrometheusMetrics, ShowsCountersAtZeroForEveryLabelValueThatCanBeKnown) {
 
 // O13
 TEST(PrometheusMetrics, LabelValuesThatAreKnownAreTheProgramsOwn) {
-    for (const auto state : known_values(engine::info(Metric::index_members_pruned), "state"))
+    for (const auto state : known_label_values(engine::info(Metric::index_members_pruned), "state"))
         EXPECT_TRUE(engine::parse_job_state(state)) << state;
-    for (const auto status : known_values(engine::info(Metric::jobs_completed), "status")) {
+    for (const auto subject : known_label_values(engine::info(Metric::undecodable_messages), "subject"))
+        EXPECT_TRUE(subject == engine::wire::kSubjectSubmit || subject == engine::wire::kSubjectResult) << subject;
+    for (const auto status : known_label_values(engine::info(Metric::jobs_completed), "status")) {
         cap::JobStatus parsed{};
         const bool named = cap::JobStatus_Parse(std::string(status), &parsed);
         EXPECT_TRUE(named ? engine::state_of_result(parsed).has_value() : status == "OUTPUT_QUARANTINED") << status;

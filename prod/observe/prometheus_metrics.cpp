@@ -75,7 +75,7 @@ private:
         }
         const auto label = info_->labels[values.size()];
         const std::span one(&topic, 1);
-        for (const auto value : label == "topic" && !topic.empty() ? one : known_values(*info_, label)) {
+        for (const auto value : label == "topic" && !topic.empty() ? one : known_label_values(*info_, label)) {
             values.push_back(value);
             show_each(values, topic);
             values.pop_back();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/runtime/invariant.h"
-#include "engine/store/job_state.h"
 #include "engine/wire/subjects.h"
 
 namespace lockstep::prod {
@@ -114,23 +113,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kLabelBo
 }};
 static_assert(kWorkerLabelsMax == 100 && kPoolLabelsMax == 100, "and the table above says so");
 
-using engine::Metric;
 namespace wire = engine::wire;
 
 constexpr std::array kTopics{wire::kTopicApprovalGate, wire::kTopicApprovalGateLegacy, kOtherTopic};
-constexpr std::array<std::string_view, 8> kStatuses{
-    "JOB_STATUS_SUCCEEDED", "JOB_STATUS_FAILED", "JOB_STATUS_FAILED_RETRYABLE", "JOB_STATUS_FAILED_FATAL",
-    "JOB_STATUS_CANCELLED", "JOB_STATUS_DENIED", "JOB_STATUS_TIMEOUT",          "OUTPUT_QUARANTINED"};
-constexpr std::array<std::string_view, 11> kStates{
-    "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",           "SUCCEEDED",
-    "FAILED",  "CANCELLED",         "TIMEOUT",   "DENIED",     "OUTPUT_QUARANTINED"};
-static_assert(kStates.size() == engine::kJobStateCount);
-constexpr std::array kSubjects{wire::kSubjectSubmit, wire::kSubjectResult};
-constexpr std::array<std::string_view, 4> kResultReasons{"unknown_job", "unknown_job_known_worker", "not_dispatched",
-                                                         "other_worker"};
-constexpr std::array<std::string_view, 5> kHeartbeatReasons{"worker_id", "jobs", "load", "size", "too_many_workers"};
 constexpr std::array<std::string_view, 2> kServers{"redis", "nats"};
-constexpr std::array<std::string_view, 2> kPolicies{"input", "output"};
 constexpr std::array<std::string_view, 2> kFailedOutcomes{"not_applied", "unknown"};
 
 }  // namespace
@@ -159,17 +145,11 @@ std::string_view label_bound(std::string_view label) {
     return {};
 }
 
-std::span<const std::string_view> known_values(const MetricInfo& series, std::string_view label) {
+std::span<const std::string_view> known_label_values(const MetricInfo& series, std::string_view label) {
     if (label == "topic") return kTopics;
-    if (label == "status") return kStatuses;
-    if (label == "state") return kStates;
-    if (label == "subject") return kSubjects;
     if (label == "server") return kServers;
-    if (label == "policy") return kPolicies;
     if (label == "outcome") return kFailedOutcomes;
-    if (&series == &engine::info(Metric::results_refused)) return kResultReasons;
-    if (&series == &engine::info(Metric::heartbeats_refused)) return kHeartbeatReasons;
-    return {};
+    return engine::known_values(series, label);
 }
 
 }  // namespace lockstep::prod

@@ -60,7 +60,8 @@ inline constexpr std::size_t kDaemonMetricCount = static_cast<std::size_t>(Daemo
 [[nodiscard]] std::string_view label_bound(std::string_view label);
 /// The values that this label of the series can have, as far as the program knows them before they occur: of `topic` those that every
 /// process has, to which the topics of pools are added. Empty: they cannot be known (ids of workers, names of durables and files).
-[[nodiscard]] std::span<const std::string_view> known_values(const engine::MetricInfo& series, std::string_view label);
+[[nodiscard]] std::span<const std::string_view> known_label_values(const engine::MetricInfo& series,
+                                                                   std::string_view label);
 
 /// The topic of all those that no pools document names.
 inline constexpr std::string_view kOtherTopic = "other";

@@ -35,6 +35,17 @@ if(NOT said_by_library STREQUAL "happy-path ${digest} passed")
   message(FATAL_ERROR "the library says \"${said_by_library}\", and lockstep ${digest}")
 endif()
 
+# An invariant of its own is judged by all subcommands, whatever the file names.
+must(${FOLDER}/build/own_rules run ${FOLDER}/moved/${file} -v)
+if(NOT output MATCHES "\n  sent_once +[1-9]")
+  message(FATAL_ERROR "sent_once was not put to the test: ${output}")
+endif()
+execute_process(COMMAND ${FOLDER}/build/own_rules run ${FOLDER}/moved/share/lockstep/scenarios/worker-goes-stale-during-a-commit.json
+  OUTPUT_VARIABLE output RESULT_VARIABLE status)
+if(NOT status EQUAL 1 OR NOT output MATCHES "sent_once at [0-9.]+s on scheduler-[0-9], job [^:]+: it is sent 2 times")
+  message(FATAL_ERROR "own_rules ended with ${status}: ${output}")
+endif()
+
 # The same by pkg-config, engine only.
 file(GLOB_RECURSE modules ${FOLDER}/moved/*/lockstep-engine.pc)
 cmake_path(GET modules PARENT_PATH modules)

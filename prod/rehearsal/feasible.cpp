@@ -130,12 +130,14 @@ void sort_cluster(Feasibility& f) {
 void sort_expectations(Feasibility& f) {
     sim::Expectations& expect = f.scenario.expect;
     for (const sim::MetricExpectation& metric : expect.metrics) f.not_judged.push_back("metric " + metric.text);
+    for (const sim::MeasureExpectation& measure : expect.measures) f.not_judged.push_back("measure " + measure.measure);
     for (const sim::EventExpectation& event : expect.events)
         f.not_judged.push_back(fmt::format("events {} {}", fakes::to_string(event.filter.event), event.count.text));
     for (const sim::RedisExpectation& value : expect.redis) f.not_judged.push_back("value of " + value.key);
     if (!expect.dead_letters.empty()) f.not_judged.emplace_back("dead letters");
     for (const std::string& mark : expect.sometimes) f.not_judged.push_back("sometimes " + mark);
     expect.metrics.clear();
+    expect.measures.clear();
     expect.events.clear();
     expect.redis.clear();
     expect.dead_letters.clear();

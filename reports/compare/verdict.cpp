@@ -392,6 +392,9 @@ private:
 
     void say_keep() {
         analysis_.verdict.take = 0;
+        if (comparison_.variants.size() == 1)
+            return say(
+                fmt::format("One tuning was measured, and there is none to hold it against, over {}.", ground()));
         const auto barred = barred_winner();
         if (barred)
             say(fmt::format("Keep {}: {} is better, but {}.", name(0), name(*barred), bar(*barred)));

@@ -18,6 +18,7 @@
 #include "sim/cli/version.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/file_format.h"
 #include "sim/scenario/text_file.h"
 
 namespace lockstep::sim::cli {
@@ -61,6 +62,8 @@ TEST_F(Cli, ANewFileHoldsAsItStands) {
     EXPECT_EQ(run({"new", "it's new", "--out", path("new.json")}), 0) << err.str();
     EXPECT_THAT(out.str(), HasSubstr("lockstep run " + path("new.json") + " --seeds 20\n"));
     const std::string text = content("new.json");
+    EXPECT_THAT(text, HasSubstr(R"("$schema": "scenario.schema.json")"));
+    EXPECT_EQ(content("scenario.schema.json"), scenario_schema());
     EXPECT_EQ(run({"new", "another", "--out", path("new.json")}), 2);
     EXPECT_THAT(err.str(), HasSubstr("is there already"));
     EXPECT_EQ(content("new.json"), text);
@@ -536,6 +539,44 @@ TEST_F(Cli, ASlipOfThePenIsNotHandedOver) {
     EXPECT_EQ(run({"rnu"}), 2);
     EXPECT_THAT(err.str(), HasSubstr("did you mean \"run\"?"));
     EXPECT_TRUE(handed_over.empty());
+}
+
+TEST_F(Cli, ExplainSaysWhatTheJobsCameToAndTellsOfOneThatShowsIt) {
+    write("real.json",
+          R"({"name": "real", "cluster": {"workflow_engines": 1, "workers": [{"id": "w", "service_time": "100ms"}]},
+        "load": [{"at": "1s", "job": {"job_id": "good"}}, {"at": "2s", "job": {"job_id": "bad", "env": {"SIM_OUTCOME": "FAILED"}}},
+                 {"at": "2s", "job": {"job_id": "worse", "env": {"SIM_OUTCOME": "FAILED"}}},
+                 {"workflow": {"put": {"id": "f", "steps": {
+                     "fine": {"type": "worker", "topic": "job.default"},
+                     "sore": {"type": "worker", "topic": "job.default", "input": {"x": 1}, "depends_on": ["fine"]}}}}},
+                 {"at": "3s", "workflow": {"start": "f", "run": "r"}}],
+        "expect": {"metrics": {"cordum_scheduler_dlq_emit_failures_total": 7}}})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"explain", path("real.json")}), 1) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("\n2 jobs, FAILED: "));
+    EXPECT_THAT(out.str(), HasSubstr(": bad, worse\n"));
+    EXPECT_THAT(out.str(), HasSubstr("The story of bad, node by node:")) << "no job shows the metric";
+    EXPECT_THAT(out.str(), Not(HasSubstr("NOSCRIPT")));
+    EXPECT_EQ(run({"explain", path("real.json"), "--json"}), 1);
+    EXPECT_EQ(document()["not_succeeded"][1]["job"], "worse");
+    EXPECT_EQ(document()["not_succeeded"][1]["state"], "FAILED");
+    EXPECT_EQ(run({"explain", path("real.json"), "--set", "expect.steps={\"r\": {\"sore\": \"failed\"}}"}), 1)
+        << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("The story of r:sore@1, node by node:"));
+}
+
+TEST_F(Cli, ExplainTellsOfTheSlowestJobWhereNoneShowsTheFailure) {
+    write("real.json", R"({"name": "real", "cluster": {"workers": [{"id": "w"}]},
+        "load": [{"at": "1s", "job": {"job_id": "quick"}}, {"at": "2s", "job": {"job_id": "slow", "env": {"SIM_SERVICE_MS": "9000"}}}],
+        "faults": [{"at": "1m", "do": "kernel.outage", "for": "1s"}],
+        "expect": {"measures": {"submit_to_terminal.max": "< 5s"}}})");
+    runner = run_scenario;
+    EXPECT_EQ(run({"explain", path("real.json")}), 1) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("The story of slow, node by node:"));
+    EXPECT_EQ(run({"explain", path("real.json"), "--set", "expect={}"}), 0) << err.str();
+    EXPECT_THAT(out.str(),
+                HasSubstr("left unproved: " + path("real.json") + ": the fault kernel.outage at /faults/0 never took"));
+    EXPECT_THAT(out.str(), HasSubstr("nothing that it could hit came while it lasted"));
 }
 
 TEST_F(Cli, ExplainTellsWhyARunFailsOrHowAJobWent) {

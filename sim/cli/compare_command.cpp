@@ -1,3 +1,4 @@
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "sim/cli/version.h"
 #include "sim/compare/compare.h"
 #include "sim/measure/catalogue.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/text_file.h"
 
 namespace lockstep::sim::cli {
@@ -95,7 +97,7 @@ private:
     tl::expected<ComparisonPlan, Refused> plan() const {
         if (args_.file.empty()) return refuse("compare: name a comparison file, or a scenario with --vary");
         ComparisonPlan plan;
-        if (args_.vary.empty() && (is_comparison_file(args_.file) || reads_as_comparison(args_.file))) {
+        if (args_.vary.empty() && is_comparison_file(args_.file)) {
             auto loaded = load_comparison(args_.file);
             if (!loaded) return refuse(loaded.error());
             plan = std::move(*loaded);
@@ -104,13 +106,22 @@ private:
             if (!quick) return refuse(quick.error());
             plan = std::move(*quick);
         }
+        // Without any settings it measures; one alone is held against another build, or against what was kept.
+        const bool has_other = !args_.against.empty() || !args_.baseline.empty() || !args_.history.empty();
+        if (plan.variants.size() == 1 && !plan.variants[0].settings.empty() && !has_other)
+            return refuse(fmt::format("{}: expected at least two variants to hold against each other, got \"{}\"",
+                                      args_.vary.empty() ? args_.file : "--vary", plan.variants[0].name));
+        for (std::size_t i = 1; i < plan.variants.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                if (plan.variants[i].settings == plan.variants[j].settings)
+                    return refuse(fmt::format("{}: expected variants that differ, got \"{}\" twice",
+                                              args_.vary.empty() ? args_.file : "--vary", plan.variants[i].name));
         if (args_.seeds > 0) plan.seeds = args_.seeds;
         if (args_.seed) plan.first_seed = *args_.seed;
         if (!args_.objectives.empty()) plan.criteria.objectives = args_.objectives;
         for (const std::string& objective : args_.objectives)
-            if (find_measure(objective) == nullptr)
-                return refuse(fmt::format("--objective: there is no measure \"{}\"{}", objective,
-                                          engine::suggestion(objective, measure_names())));
+            if (const std::string why = complaint_about_measure(objective); !why.empty())
+                return refuse("--objective: " + why);
         for (const std::string& assignment : args_.overrides) {
             const std::size_t equals = assignment.find('=');
             if (equals == std::string::npos || equals == 0)
@@ -169,8 +180,9 @@ private:
             number = std::max<std::size_t>(number, std::strtoul(file.filename().c_str(), nullptr, 10));
         std::error_code error;
         fs::create_directories(args_.history, error);
-        const fs::path file =
-            fs::path(args_.history) / fmt::format("{:06}-{}.json", number + 1, made.commit.substr(0, kCommitDigits));
+        const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+        const fs::path file = fs::path(args_.history) / fmt::format("{:06}-{:%Y-%m-%d}-{}.json", number + 1, today,
+                                                                    made.commit.substr(0, kCommitDigits));
         const auto done = reports::write_atomically(file.string(), document);
         if (!done) environment_.err << "lockstep: --history: " << done.error() << '\n';
         return done.has_value();

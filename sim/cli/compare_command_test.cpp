@@ -122,7 +122,7 @@ TEST_F(CompareCommand, KeepsResultsInAFolderAndShowsTheirTrend) {
     };
     EXPECT_EQ(run({"--history", path("kept")}), 0) << err.str();
     EXPECT_THAT(out.str(), Not(HasSubstr("Trend")));
-    ASSERT_THAT(kept(), ElementsAre(HasSubstr("000001-")));
+    ASSERT_THAT(kept(), ElementsAre(::testing::MatchesRegex("000001-20[0-9][0-9]-[0-9][0-9]-[0-9][0-9]-.*")));
     EXPECT_EQ(run({"--history", path("kept"), "--markdown", path("report.md")}), 0) << err.str();
     EXPECT_THAT(kept(), ElementsAre(HasSubstr("000001-"))) << "the same again is not kept twice";
     EXPECT_THAT(out.str(), HasSubstr("Trend of submit_to_terminal.p99\n"));

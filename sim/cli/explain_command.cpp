@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -13,6 +15,7 @@
 #include "sim/cli/verdict.h"
 #include "sim/cli/violation_text.h"
 #include "sim/explain/explanation.h"
+#include "sim/run/sweep.h"
 #include "sim/search/failure.h"
 
 namespace lockstep::sim::cli {
@@ -31,27 +34,75 @@ std::vector<std::string> jobs_of(const History& history) {
     return jobs;
 }
 
-/// The first job that shows that something did not come to what the file expects; empty = there is none.
-std::string disappointing_job(const RunResult& result) {
-    const auto shown =
-        std::ranges::find_if(result.expectations, [](const ExpectationOutcome& one) { return !one.job.empty(); });
-    return shown == result.expectations.end() ? std::string{} : shown->job;
+/// The job that took longest from when it was first heard of to its last state.
+std::string slowest_job(const History& history) {
+    std::map<TextId, std::pair<std::int64_t, std::int64_t>> spans;
+    for (const HistoryEvent& event : history.events) {
+        if (event.job == 0) continue;
+        auto& [first, last] = spans.try_emplace(event.job, event.ns, event.ns).first->second;
+        if (event.kind == fakes::EventKind::state) last = event.ns;
+    }
+    const auto slowest =
+        std::ranges::max_element(spans, {}, [](const auto& span) { return span.second.second - span.second.first; });
+    return slowest == spans.end() ? std::string{} : history.text(slowest->first);
+}
+
+/// The first job that shows that something did not come to what the file expects, or else the first that did not end well or the one
+/// that took longest; empty = there is none.
+std::string disappointing_job(const RunResult& result, const std::vector<std::string>& jobs) {
+    for (const ExpectationOutcome& one : result.expectations) {
+        if (!one.job.empty()) return one.job;
+        if (one.jobs_of.empty()) continue;
+        // Of the step, or else of its run. The last of them: of a step's tries that is what it came to.
+        for (const std::string& prefix : {one.jobs_of, one.jobs_of.substr(0, one.jobs_of.find(':') + 1)}) {
+            const auto of = std::ranges::find_if(jobs.rbegin(), jobs.rend(),
+                                                 [&](const std::string& job) { return job.starts_with(prefix); });
+            if (of != jobs.rend()) return *of;
+        }
+    }
+    if (result.passed) return {};
+    return result.bad_ends.empty() ? slowest_job(*result.history) : result.bad_ends.front().job;
+}
+
+/// Jobs that came to the same, for the same reason but for numbers.
+struct EndedAlike {
+    std::string what;  // "FAILED: no worker has been found in 50 tries"
+    std::vector<std::string> jobs;
+};
+
+std::vector<EndedAlike> ended_alike(const std::vector<JobEnd>& ends) {
+    std::vector<EndedAlike> all;
+    std::map<std::string, std::size_t> known;
+    for (const JobEnd& end : ends) {
+        const std::string state = end.state.empty() ? "unknown to Redis" : end.state;
+        const std::string what = end.reason.empty() ? state : fmt::format("{}: {}", state, end.reason);
+        const auto [entry, fresh] = known.try_emplace(without_names(what), all.size());
+        if (fresh) all.push_back({what, {}});
+        all[entry->second].jobs.push_back(end.job);
+    }
+    return all;
 }
 
 class Explainer {
 public:
     Explainer(const ExplainArgs& args, const RunResult& result, std::ostream& out)
         : args_(args),
-          wanted_(args.job.empty() ? disappointing_job(result) : args.job),
           result_(result),
           history_(*result.history),
+          wanted_(args.job.empty() ? disappointing_job(result, jobs_of(history_)) : args.job),
           causality_(history_),
           out_(out) {}
 
     /// What `tell` tells, as lists.
     [[nodiscard]] nlohmann::json document() const {
         const StoryChoice choice = chosen();
-        return {{"job", choice.job}, {"jobs", jobs_of(history_)}, {"story", story_lines(choice)}};
+        nlohmann::json ends = nlohmann::json::array();
+        for (const JobEnd& end : result_.bad_ends)
+            ends.push_back({{"job", end.job}, {"state", end.state}, {"reason", end.reason}});
+        return {{"job", choice.job},
+                {"jobs", jobs_of(history_)},
+                {"not_succeeded", std::move(ends)},
+                {"story", story_lines(choice)}};
     }
 
     /// Whose story it is; empty: the run has no job.
@@ -67,6 +118,7 @@ public:
         for (const ExpectationOutcome& expectation : result_.expectations) {
             if (!expectation.held) out_ << missed_text(expectation) << '\n';
         }
+        tell_of_ends();
         const StoryChoice choice = chosen();
         auto jobs = jobs_of(history_);
         if (!of_violation() && jobs.empty()) {
@@ -100,6 +152,17 @@ private:
         return args_.by_time ? story.by_time() : story.by_node();
     }
 
+    /// What the jobs came to that did not succeed.
+    void tell_of_ends() {
+        constexpr std::size_t kNamedMax = 5;
+        for (const EndedAlike& alike : ended_alike(result_.bad_ends)) {
+            std::vector<std::string> named = alike.jobs;
+            named.resize(std::min(named.size(), kNamedMax));
+            out_ << fmt::format("{} {}, {}: {}{}\n", alike.jobs.size(), alike.jobs.size() == 1 ? "job" : "jobs",
+                                alike.what, fmt::join(named, ", "), alike.jobs.size() > kNamedMax ? ", ..." : "");
+        }
+    }
+
     void tell_of_others(std::vector<std::string> jobs, const std::string& told) {
         constexpr std::size_t kNamedMax = 5;
         std::erase(jobs, told);
@@ -116,9 +179,9 @@ private:
     }
 
     const ExplainArgs& args_;
-    const std::string wanted_;  // whose story; empty = the first job's
     const RunResult& result_;
     const History& history_;
+    const std::string wanted_;  // whose story; empty = the first job's
     const Causality causality_;
     std::ostream& out_;
 };
@@ -172,6 +235,8 @@ Exit explain_command(const ExplainArgs& args, const Environment& environment) {
     }
     out << fmt::format("{}, seed {}, {} events, digest {}: {}\n\n", loaded->scenario.name, seed, result.events,
                        reports::digest_text(result.digest), result.passed ? "it holds" : "it FAILS");
+    for (const std::string& sentence : unproved_of_file(loaded->scenario, std::array{&result}))
+        out << fmt::format("left unproved: {}\n", sentence);
     Explainer explainer(args, result, out);
     explainer.tell();
     const std::string replay = replay_line(args, loaded->is_scenario_file, seed, build);

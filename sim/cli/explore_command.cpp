@@ -30,16 +30,20 @@ using Wall = std::chrono::steady_clock;
 constexpr std::chrono::seconds kKeepEvery{5};
 
 /// The documents of every scenario below the paths; nothing when one cannot be loaded.
-std::optional<std::vector<Document>> load_bases(const std::vector<std::string>& paths, const Environment& environment) {
+std::optional<std::vector<Document>> load_bases(const ExploreArgs& args, const Environment& environment) {
     std::vector<Document> bases;
-    if (paths.empty()) return bases;
-    const auto files = find_scenarios(paths);
+    if (args.paths.empty() && !args.overrides.empty()) {
+        environment.err << "lockstep: --set: name the scenarios that it changes\n";
+        return {};
+    }
+    if (args.paths.empty()) return bases;
+    const auto files = find_scenarios(args.paths);
     if (!files) {
         for (const LoadError& error : files.error()) environment.err << to_string(error) << '\n';
         return {};
     }
     for (const auto& file : *files) {
-        auto loaded = load_replayable(file);
+        auto loaded = load_replayable(file, {.overrides = args.overrides, .without = {}});
         if (!loaded) {
             environment.err << loaded.error() << '\n';
             return {};
@@ -87,7 +91,7 @@ public:
 private:
     bool prepare() {
         if (!mechanisms_known(args_.without, environment_)) return false;
-        auto bases = load_bases(args_.paths, environment_);
+        auto bases = load_bases(args_, environment_);
         if (!bases) return false;
         options_.draw = {args_.without, args_.data_loss, std::move(*bases)};
         options_.first = args_.first;
@@ -122,6 +126,7 @@ private:
     [[nodiscard]] std::string arguments() const {
         std::string out;
         for (const std::string& path : args_.paths) out += " " + shell_quoted(path);
+        for (const std::string& assignment : args_.overrides) out += " --set " + shell_quoted(assignment);
         for (const std::string& mechanism : args_.without) out += " --without " + mechanism;
         if (args_.data_loss.any()) out += fmt::format(" --data-loss {}", name_of(args_.data_loss));
         return out;

@@ -39,7 +39,7 @@ protected:
         json document = json::parse(out.str(), nullptr, false);
         EXPECT_FALSE(document.is_discarded()) << out.str();
         EXPECT_EQ(document["version"], 1);
-        EXPECT_EQ(document["schema_version"], "1.3");
+        EXPECT_EQ(document["schema_version"], "1.4");
         EXPECT_EQ(document["command"], args.front());
         EXPECT_EQ(document["exit"], exit);
         return document;
@@ -117,7 +117,7 @@ TEST_F(JsonOutput, OfExplain) {
     runner = run_scenario;
     const json document = told({"explain", path("real.json"), "--job", "second"}, 0);
     EXPECT_EQ(keys_of(document), and_head({"file", "name", "seed", "events", "digest", "violations", "expectations",
-                                           "replay", "job", "jobs", "story"}));
+                                           "replay", "job", "jobs", "not_succeeded", "story"}));
     EXPECT_EQ(document["job"], "second");
     EXPECT_EQ(document["jobs"], json::array({"first", "second"}));
     EXPECT_GT(document["story"].size(), 5U);

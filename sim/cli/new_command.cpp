@@ -8,13 +8,17 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/failure_files.h"
 #include "sim/cli/selection.h"
+#include "sim/scenario/file_format.h"
 
 namespace lockstep::sim::cli {
 
 namespace {
 
-/// `{}` is the name, as JSON.
+constexpr const char* kSchemaFile = "scenario.schema.json";
+
+/// The file of the schema, for editors, and the name, as JSON.
 constexpr std::string_view kBeginning = R"({{
+  "$schema": "{}",
   "name": {},
   "description": "What must hold, in a sentence or two.",
   // Virtual time at most; the run ends earlier once all is quiet. `--seeds 100` runs it under a hundred seeds.
@@ -56,11 +60,15 @@ Exit new_command(const NewArgs& args, const Environment& environment) {
         environment.err << fmt::format("lockstep: {} is there already; name another one with --out\n", path);
         return Exit::usage;
     }
-    const std::string text = fmt::format(kBeginning, engine::wire::json_text(nlohmann::json(args.name)));
-    if (const auto written = reports::write_atomically(path, text); !written) {
-        environment.err << "lockstep: " << written.error() << '\n';
+    const fs::path schema = fs::path(path).parent_path() / kSchemaFile;
+    const auto write = [&environment](const std::string& file, const std::string& text) {
+        const auto written = reports::write_atomically(file, text);
+        if (!written) environment.err << "lockstep: " << written.error() << '\n';
+        return written.has_value();
+    };
+    if (!write(path, fmt::format(kBeginning, kSchemaFile, engine::wire::json_text(nlohmann::json(args.name)))) ||
+        (!fs::exists(schema, error) && !write(schema.string(), scenario_schema())))
         return Exit::usage;
-    }
     environment.out << fmt::format(
         "{}\n  lockstep validate {}    is what it says sound?\n  lockstep run {} --seeds 20\n", path,
         shell_quoted(path), shell_quoted(path));

@@ -10,7 +10,7 @@
 #include "sim/cli/build_name.h"
 #include "sim/cli/violation_text.h"
 #include "sim/scenario/catalogue.h"
-#include "sim/scenario/contradictions.h"
+#include "sim/scenario/warnings.h"
 
 namespace lockstep::sim::cli {
 
@@ -22,6 +22,7 @@ constexpr const char* kYellow = "33";
 
 constexpr std::size_t kStoryLinesMax = 12;
 constexpr std::size_t kFailuresShownMax = 10;
+constexpr std::size_t kWarningsShownMax = 5;
 
 bool failed(const RunResult& result) { return !result.interrupted && !result.passed; }
 
@@ -155,9 +156,36 @@ void Presenter::account(const SweepOutcome& outcome, std::chrono::milliseconds w
     if (outcome.interrupted)
         out_ << painted(kYellow, fmt::format("Interrupted: {} of {} runs were made.\n", outcome.results.size(),
                                              selection_.plan.size()));
-    if (!environment_.verbose) return in_short(outcome);
-    checked(outcome);
-    disturbed(outcome);
+    if (!environment_.verbose) {
+        in_short(outcome);
+    } else {
+        checked(outcome);
+        disturbed(outcome);
+    }
+    warnings();
+}
+
+void Presenter::warnings() {
+    std::vector<std::string> lines;
+    // The cells of a matrix say the same.
+    const auto add = [&lines](std::string line) {
+        if (std::ranges::find(lines, line) == lines.end()) lines.push_back(std::move(line));
+    };
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+        const Scenario& scenario = selection_.scenarios[i];
+        const auto& results = files_[i].results;
+        // A counterexample is the same file; with what failed its warnings are told, too.
+        if (scenario.counterexample || results.empty() || !std::ranges::all_of(results, &RunResult::passed)) continue;
+        for (const LoadError& warning : warnings_of(scenario)) add(to_string(warning));
+        for (const std::string& what : results.front()->in_vain)
+            add(fmt::format("{}: {} changed nothing", scenario.file, what));
+    }
+    // Of a large folder the account stays short.
+    if (lines.size() > kWarningsShownMax && !environment_.verbose) {
+        out_ << fmt::format("{} (-v shows them, and so does lockstep validate).\n", counted(lines.size(), "warning"));
+        return;
+    }
+    for (const std::string& line : lines) out_ << painted(kYellow, "warning") << ": " << line << '\n';
 }
 
 void Presenter::in_short(const SweepOutcome& outcome) {
@@ -199,9 +227,12 @@ void Presenter::checked(const SweepOutcome& outcome) {
         // In the order of the manual, with what it means: the summary is where newcomers meet the names.
         for (const NamedItem& invariant : invariant_table()) {
             const auto found = exercised.find(std::string(invariant.name));
-            if (found != exercised.end())
-                out_ << fmt::format("  {:<{}} {:>8}  {}\n", invariant.name, width, found->second, invariant.help);
+            if (found == exercised.end()) continue;
+            out_ << fmt::format("  {:<{}} {:>8}  {}\n", invariant.name, width, found->second, invariant.help);
+            exercised.erase(found);
         }
+        // Somebody's own.
+        for (const auto& [name, count] : exercised) out_ << fmt::format("  {:<{}} {:>8}\n", name, width, count);
     }
     reports::Histories histories;
     for (const RunResult& result : outcome.results) histories += result.histories;
@@ -270,8 +301,8 @@ void Presenter::failure(const FailedAlike& failed) {
     }
     for (const ExpectationOutcome& outcome : result.expectations)
         if (!outcome.held) out_ << "  " << missed_text(outcome) << '\n';
-    for (const LoadError& contradiction : contradictions_in(*failed.scenario))
-        out_ << "  warning: " << to_string(contradiction) << '\n';
+    for (const LoadError& warning : warnings_of(*failed.scenario)) out_ << "  warning: " << to_string(warning) << '\n';
+    for (const std::string& what : result.in_vain) out_ << "  warning: " << what << " changed nothing\n";
     // Without a violation there is no story above; a counterexample is explained with its mechanism switched off by hand.
     if (result.error.empty() && result.violations.empty() && !failed.scenario->counterexample)
         out_ << "  explain: " << replay(failed, "explain") << '\n';

@@ -39,6 +39,8 @@ private:
     /// Lines that have not been due yet, and the summary.
     void account(const SweepOutcome& outcome, std::chrono::milliseconds wall);
     void in_short(const SweepOutcome& outcome);
+    /// Of files that hold.
+    void warnings();
     void checked(const SweepOutcome& outcome);
     void disturbed(const SweepOutcome& outcome);
     void failures(const SweepOutcome& outcome);

@@ -155,13 +155,13 @@ bool finish_trace(reports::AtomicFile& trace, const std::vector<RunResult>& resu
     return done.has_value();
 }
 
-/// The runs that failed, or else the first.
-std::vector<std::size_t> worth_a_look(const SweepOutcome& outcome) {
-    std::vector<std::size_t> failed;
-    for (std::size_t i = 0; i < outcome.results.size(); ++i)
-        if (!outcome.results[i].passed && !outcome.results[i].interrupted) failed.push_back(i);
-    if (failed.empty()) failed.push_back(0);
-    return failed;
+/// The first run of each way to fail, or else the first.
+std::vector<std::size_t> worth_a_look(const Selection& selection, const SweepOutcome& outcome) {
+    std::vector<std::size_t> shown;
+    for (const FailedAlike& failed : failed_alike(selection, outcome))
+        shown.push_back(static_cast<std::size_t>(&failed.first() - outcome.results.data()));
+    if (shown.empty()) shown.push_back(0);
+    return shown;
 }
 
 /// Makes the runs that are worth a look once more and draws them.
@@ -174,7 +174,7 @@ bool write_html(const RunArgs& args, const Selection& selection, const SweepOutc
     }
     std::error_code error;
     const bool into_folder = args.html.ends_with('/') || std::filesystem::is_directory(args.html, error);
-    auto shown = worth_a_look(outcome);
+    auto shown = worth_a_look(selection, outcome);
     const std::size_t most = into_folder ? kPagesMax : 1;
     if (into_folder && shown.size() > most)
         environment.err << fmt::format("lockstep: note: --html: pages of the first {} of {} runs\n", most,

@@ -78,13 +78,13 @@ TEST_F(Cli, ListShowsWhatWouldBeRunAndRunsNothing) {
     EXPECT_EQ(run({"run", folder.string(), "--list", "--tag", "none"}), 4);
 }
 
-TEST_F(Cli, AFolderGetsAPageOfEachRunThatFailed) {
+TEST_F(Cli, AFolderGetsAPageOfEachWayToFail) {
     write("real.json", R"({"name": "re/al", "cluster": {"workers": [{"id": "w"}]}, "load": [{"count": 1}],
                            "expect": {"states": {"FAILED": 1}}})");
     runner = run_scenario;
     EXPECT_EQ(run({"run", path("real.json"), "--seeds", "2", "--html", path("pages/")}), 1) << err.str();
     EXPECT_TRUE(fs::exists(folder / "pages/re_al-seed1.html"));
-    EXPECT_TRUE(fs::exists(folder / "pages/re_al-seed2.html"));
+    EXPECT_FALSE(fs::exists(folder / "pages/re_al-seed2.html")) << "it fails as the first one does";
     EXPECT_THAT(out.str(), HasSubstr("expected FAILED 1, got 0 (and 1 SUCCEEDED)"));
     EXPECT_EQ(run({"run", path("real.json"), "--json"}), 1);
     EXPECT_EQ(document()["command"], "run");
@@ -172,6 +172,109 @@ TEST_F(Cli, SettingsThatContradictEachOtherAreWarnedOf) {
     runner = bad;
     EXPECT_EQ(run({"run", path("c.json")}), 1);
     EXPECT_THAT(out.str(), HasSubstr("  warning: " + path("c.json")));
+    runner = [](const Scenario& of, std::uint64_t seed, const RunOptions& options) {
+        RunResult result = good(of, seed, options);
+        result.in_vain = {"the approval of x"};
+        return result;
+    };
+    EXPECT_EQ(run({"run", path("c.json")}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("\nwarning: " + path("c.json") + ":1:"));
+    EXPECT_THAT(out.str(), HasSubstr("\nwarning: " + path("c.json") + ": the approval of x changed nothing\n"));
+    EXPECT_EQ(run({"run", path("c.json"), "-q"}), 0);
+    EXPECT_THAT(out.str(), Not(HasSubstr("warning")));
+    write("m.json", R"({"name": "m", "matrix": {"cluster.schedulers": [1, 2, 3]},
+                        "cluster": {"config": {"policy_check_fail_mode": "a", "output_policy_fail_mode": "b"}}})");
+    EXPECT_EQ(run({"run", path("m.json")}), 0);
+    EXPECT_THAT(out.str(), HasSubstr("\"b\" counts as \"open\"")) << "once, not for each cell";
+    write("n.json", R"({"name": "n", "cluster": {"config": {"job_meta_ttl": "25s"}}})");
+    EXPECT_EQ(run({"run", path("m.json"), path("c.json"), path("n.json")}), 0);
+    EXPECT_THAT(out.str(), HasSubstr(" warnings (-v shows them, and so does lockstep validate).\n"));
+}
+
+TEST_F(Cli, WhatAWorkflowOrASettingSaysInVainIsWarnedOf) {
+    write("w.json", R"({"name": "w", "cluster": {"config": {"policy_check_fail_mode": "opn"}, "workflow_engines": 1},
+        "load": [{"workflow": {"put": {"id": "f", "steps": {
+            "a": {"type": "worker", "topic": "job.default", "meta": {"labels": {"_x": "1"}}, "on_error": "c"},
+            "b": {"type": "worker", "topic": "job.default", "on_error": "c"},
+            "c": {"type": "notify"}}}}}]})");
+    EXPECT_EQ(run({"validate", path("w.json")}), 0) << err.str();
+    EXPECT_THAT(err.str(), HasSubstr("\"opn\" counts as \"closed\"; did you mean \"open\"?"));
+    EXPECT_THAT(err.str(), HasSubstr("at /load/0/workflow/put/steps/b/on_error: \"c\" handles the first failure"));
+    write("w.json", R"({"name": "w", "cluster": {"workflow_engines": 1},
+        "load": [{"workflow": {"put": {"id": "f", "steps": {"a": {"type": "aproval"}}}}}]})");
+    EXPECT_EQ(run({"validate", path("w.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("at /load/0/workflow/put/steps/a/type: "));
+    EXPECT_THAT(err.str(), HasSubstr("did you mean \"approval\"?"));
+}
+
+TEST_F(Cli, WhatLooksAsIfItMeantSomethingIsWarnedOf) {
+    const auto warned = [this](const std::string& rest) {
+        write(
+            "w.json",
+            R"({"name": "w", "cluster": {"workers": [{"id": "w", "pool": "p"}], "pools": {"topics": {"job.default": ["p"]}})" +
+                rest + "}}");
+        EXPECT_EQ(run({"validate", path("w.json")}), 0) << err.str();
+        return err.str();
+    };
+    EXPECT_EQ(warned(""), "");
+    EXPECT_THAT(
+        warned(R"(, "kernel": {"policy": {"rules": [{"decision": "require_aproval"}]}})"),
+        HasSubstr("at /cluster/kernel/policy/rules/0/decision: \"require_aproval\" counts as \"deny\"; did you mean"));
+    EXPECT_THAT(warned(R"(, "output_policy": {"rules": []})"), HasSubstr("nothing asks these rules"));
+    write("w.json", R"({"name": "w", "cluster": {"workers": [{"id": "w"}],
+        "pools": {"topics": {"job.default": ["default"], "job.ship": ["defualt"]}}}})");
+    EXPECT_EQ(run({"validate", path("w.json")}), 0) << err.str();
+    EXPECT_THAT(err.str(),
+                HasSubstr("at /cluster/pools/topics/job.ship: no worker is in the pool \"defualt\"; did you mean"));
+    write("w.json", R"({"name": "w", "cluster": {"workflow_engines": 1, "workers": [{"id": "w"}]},
+        "load": [{"workflow": {"put": {"id": "f", "steps": {"a": {"type": "worker", "topic": "job.defualt"}}}}}]})");
+    EXPECT_EQ(run({"validate", path("w.json")}), 0) << err.str();
+    EXPECT_THAT(err.str(),
+                HasSubstr("at /load/0/workflow/put/steps/a/topic: no pool takes the topic \"job.defualt\"; did you"));
+    EXPECT_EQ(run({"run", path("a.json"), "--set", "cluster.config.policy_check_fail_mode=opne"}), 0) << err.str();
+    EXPECT_THAT(out.str(),
+                HasSubstr("warning: " + path("a.json") + ": at /cluster/config/policy_check_fail_mode: \"opne\""));
+}
+
+TEST_F(Cli, AMistakeInAPartIsToldWhereItStands) {
+    write("p.part.json", "{\n  \"cluster\": {\"schedulrs\": 2}}");
+    write("x.json", R"({"name": "x", "include": "p.part.json"})");
+    EXPECT_EQ(run({"validate", path("x.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr(path("p.part.json") + ":2:15: at /cluster/schedulrs: there is no key"));
+    EXPECT_THAT(err.str(), HasSubstr("(included by " + path("x.json") + ")"));
+}
+
+TEST_F(Cli, WhatIsNoScenarioIsSentToWhereItBelongs) {
+    write("p.part.json", R"({"cluster": {}})");
+    EXPECT_EQ(run({"run", path("p.part.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("this is a part of scenarios: name a file that includes it"));
+    write("q.json", R"({"title": "t", "question": "q", "scenarios": ["a.json"], "vary": {"backoff_base": ["1s"]}})");
+    EXPECT_EQ(run({"run", path("q.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("this is a comparison, no scenario: lockstep compare " + path("q.json")));
+    EXPECT_EQ(run({"compare", path("q.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("expected at least two variants to hold against each other"));
+    EXPECT_EQ(run({"compare", path("a.json"), "--vary", "backoff_base=1s,1s"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--vary: expected variants that differ, got \"backoff_base=1s\" twice"));
+    EXPECT_EQ(run({"explore", "--set", "cluster.schedulers=2", "--seeds", "1"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("--set: name the scenarios that it changes"));
+    EXPECT_EQ(run({"compare", path("a.json"), "--vary", "backoff_base=1s"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("expected at least two variants to hold against each other"));
+}
+
+TEST_F(Cli, MistakesInNamesAreAnsweredWithWhereToLook) {
+    for (const auto& [text, why] : {
+             std::pair{R"({"name": "x", "cluster": {"running_timeout": "1m"}})", "it belongs to /cluster/config"},
+             {R"({"name": "x", "expect": {"invariants": ["nothing_of_the_kind_at_all"]}})",
+              "lockstep list invariants names them"},
+         }) {
+        write("x.json", text);
+        EXPECT_EQ(run({"validate", path("x.json")}), 2) << text;
+        EXPECT_THAT(err.str(), HasSubstr(why));
+    }
+    write("x.json", R"({"name": "x", "expect": {"invariants": {"all_but": []}}})");
+    EXPECT_EQ(run({"validate", path("x.json")}), 2);
+    EXPECT_THAT(err.str(), HasSubstr("expected a list that is not empty"));
+    EXPECT_THAT(err.str(), Not(HasSubstr("expected one key"))) << "one mistake, one message";
 }
 
 TEST_F(Cli, ARunThatHoldsIsZeroAndTakesFiveLines) {

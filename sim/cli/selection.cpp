@@ -112,6 +112,12 @@ std::optional<Selection> select(const SelectionArgs& args, const std::string& co
     note_other_build("this command", args.recorded_by, environment);
     // Said once here instead of once per file.
     if (!mechanisms_known(args.without, environment)) return {};
+    for (const std::string& path : args.paths) {
+        if (!is_comparison_file(path)) continue;
+        environment.err << fmt::format("{}: this is a comparison, no scenario: lockstep compare {}\n", path,
+                                       shell_quoted(path));
+        return {};
+    }
     auto loaded = load_all(args.paths, {.overrides = args.overrides, .without = args.without});
     if (!loaded) {
         for (const LoadError& error : loaded.error()) environment.err << to_string(error) << '\n';

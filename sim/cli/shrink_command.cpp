@@ -27,6 +27,7 @@ std::string shrunk_name(const std::string& file) {
 std::string shrink_line(const ShrinkArgs& args) {
     std::string line = "lockstep shrink " + shell_quoted(args.file);
     if (args.seed) line += fmt::format(" --seed {}", *args.seed);
+    for (const std::string& assignment : args.overrides) line += " --set " + shell_quoted(assignment);
     for (const std::string& mechanism : args.without) line += " --without " + mechanism;
     return line;
 }
@@ -58,7 +59,7 @@ nlohmann::json shrink_document(const ShrinkArgs& args, const Shrunk& shrunk, con
 
 Exit shrink_command(const ShrinkArgs& args, const Environment& environment) {
     if (!mechanisms_known(args.without, environment)) return Exit::usage;
-    auto loaded = load_replayable(args.file);
+    auto loaded = load_replayable(args.file, {.overrides = args.overrides, .without = {}});
     if (!loaded) {
         environment.err << "lockstep: " << loaded.error() << '\n';
         return Exit::usage;
@@ -72,7 +73,7 @@ Exit shrink_command(const ShrinkArgs& args, const Environment& environment) {
     }
     failure.scenario.erase("proves");  // what is shrunk is one history
     for (const std::string& mechanism : args.without) failure.scenario["without"].push_back(mechanism);
-    const bool changed = args.seed || !args.without.empty();
+    const bool changed = args.seed || !args.overrides.empty() || !args.without.empty();
     if (args.seed) failure.seed = *args.seed;
 
     ShrinkOptions options;

@@ -10,7 +10,7 @@
 #include "sim/cli/selection.h"
 #include "sim/cli/verdict.h"
 #include "sim/compare/worlds.h"
-#include "sim/scenario/contradictions.h"
+#include "sim/scenario/warnings.h"
 
 namespace lockstep::sim::cli {
 
@@ -75,8 +75,8 @@ Exit validate_command(const ValidateArgs& args, const Environment& environment) 
         for (const LoadError& error : errors) environment.err << to_string(error) << '\n';
     if (!errors.empty()) return conclude(wrong_input("validate", errors), environment.err, environment);
     for (const Scenario& scenario : *scenarios)
-        for (const LoadError& contradiction : contradictions_in(scenario))
-            environment.err << "warning: " << to_string(contradiction) << '\n';
+        for (const LoadError& warning : warnings_of(scenario))
+            environment.err << "warning: " << to_string(warning) << '\n';
     tell_ci({.command = "validate",
              .exit = Exit::passed,
              .sentence = fmt::format("{} file{} sound", files, files == 1 ? " is" : "s are"),

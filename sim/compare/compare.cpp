@@ -76,15 +76,6 @@ std::vector<std::string> names_of_measures(const ComparisonPlan& plan, const std
     return names;
 }
 
-/// A number that counts something is 0 where that never happened; a statistic has no value without a sample.
-double value_in(const MeasuredRun& run, const std::string& name) {
-    const auto found = run.values.find(name);
-    if (found != run.values.end()) return found->second;
-    const MeasureInfo::Kind kind = find_measure(name)->kind;
-    const bool counts = kind == MeasureInfo::Kind::number || kind == MeasureInfo::Kind::each;
-    return counts ? 0 : std::numeric_limits<double>::quiet_NaN();
-}
-
 reports::Distribution distribution_of(std::size_t variant, const std::string& name, std::vector<double> samples) {
     reports::Distribution made;
     made.variant = variant;
@@ -152,7 +143,8 @@ private:
                                  .values = {}};
         static const MeasuredRun kNothing;
         const MeasuredRun& measured = result.measured ? *result.measured : kNothing;
-        for (const std::string& name : names) run.values.push_back(value_in(measured, name));
+        for (const std::string& name : names)
+            run.values.push_back(value_in(measured, name).value_or(std::numeric_limits<double>::quiet_NaN()));
         made_.runs.push_back(std::move(run));
         for (const auto& [name, samples] : measured.samples) {
             auto& all = samples_[{variant, name}];

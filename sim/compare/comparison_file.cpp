@@ -10,6 +10,7 @@
 #include "engine/wire/json_text.h"
 #include "sim/compare/grid.h"
 #include "sim/measure/catalogue.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/document.h"
 #include "sim/scenario/load_errors.h"
 #include "sim/scenario/parsed_file.h"
@@ -75,12 +76,8 @@ std::string text_of_value(const Document& value) {
 }
 
 void check_measure(const std::string& name, const std::string& pointer, std::vector<Finding>& findings) {
-    if (find_measure(name) != nullptr) return;
-    const std::vector<std::string> names = measure_names();
-    findings.push_back(
-        {pointer,
-         fmt::format("there is no measure \"{}\"{}", name, engine::suggestion(name, {names.begin(), names.end()})),
-         false});
+    if (std::string why = complaint_about_measure(name); !why.empty())
+        findings.push_back({pointer, std::move(why), false});
 }
 
 std::vector<std::string> measures_at(const Document& document, const char* key, std::vector<Finding>& findings) {
@@ -241,13 +238,6 @@ tl::expected<ComparisonPlan, std::string> quick_comparison(const std::string& sc
     plan.question = "Which of these settings serves best?";
     plan.criteria.objectives = {"submit_to_terminal.p99", "submit_to_terminal.mean"};
     return plan;
-}
-
-bool reads_as_comparison(const std::filesystem::path& path) {
-    const auto text = text_of_file(path);
-    if (!text) return false;
-    const auto document = engine::wire::read_json(*text);
-    return document.is_object() && (document.contains("question") || document.contains("objectives"));
 }
 
 std::string comparison_schema() {

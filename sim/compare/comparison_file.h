@@ -41,9 +41,6 @@ struct ComparisonPlan {
 /// Files that it names are sought from its own folder.
 [[nodiscard]] Loaded<ComparisonPlan> load_comparison(const std::filesystem::path& path);
 
-/// Whether the file holds a question and says what is better, as a comparison does wherever it stands.
-[[nodiscard]] bool reads_as_comparison(const std::filesystem::path& path);
-
 /// A plan without a file: `scenario` with `vary`, each `NAME=VALUE,VALUE,…`. The error is a sentence.
 [[nodiscard]] tl::expected<ComparisonPlan, std::string> quick_comparison(const std::string& scenario,
                                                                          const std::vector<std::string>& vary);

@@ -230,10 +230,17 @@ void JobStory::choose(const StoryChoice& choice) {
     }
 }
 
+/// The call after it is the same with the text of the script: how clients of Redis get theirs across.
+bool JobStory::is_script_sent_anew(EventIndex call) const {
+    const EventIndex answer = causality_.call(call).answered;
+    return answer != kNoEvent && history_.text(history_.events[answer].reply).starts_with("-NOSCRIPT");
+}
+
 /// An effect and an answer are told with the call that they belong to.
 bool JobStory::has_line(EventIndex event) const {
     const HistoryEvent& what = history_.events[event];
-    if (!is_call(what.kind) || what.when == When::before) return true;
+    if (is_call(what.kind) && what.when == When::before) return !is_script_sent_anew(event);
+    if (!is_call(what.kind)) return true;
     EventIndex call = causality_.parent(event, Cause::message);
     if (call != kNoEvent && history_.events[call].when == When::applied) call = causality_.parent(call, Cause::message);
     return call == kNoEvent || !chosen_[call];

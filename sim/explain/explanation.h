@@ -43,6 +43,7 @@ public:
 private:
     void choose(const StoryChoice& choice);
     [[nodiscard]] bool has_line(EventIndex event) const;
+    [[nodiscard]] bool is_script_sent_anew(EventIndex call) const;
     [[nodiscard]] std::string line(EventIndex event, bool with_place) const;
     [[nodiscard]] std::string fate(EventIndex call) const;
 

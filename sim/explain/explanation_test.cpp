@@ -57,6 +57,18 @@ TEST_F(Story, ACallThatWasLostDidNotTakeEffectWhenItWasMadeOnceMore) {
     EXPECT_THAT(told("a"), Not(HasSubstr("took effect")));
 }
 
+TEST_F(Story, ACallThatOnlySaysThatRedisDoesNotKnowTheScriptIsLeftOut) {
+    past.script("commit", When::before, "a");
+    past.script("commit", When::applied, "a");
+    const EventIndex answer = past.script("commit", When::answered, "a");
+    past.history.events[answer].reply = past.history.texts.add("-NOSCRIPT No matching script.");
+    past.script("commit", When::before, "a");
+    past.script("commit", When::applied, "a");
+    past.script("commit", When::answered, "a");
+    EXPECT_THAT(told("a"), Not(HasSubstr("#1 ")));
+    EXPECT_THAT(told("a"), HasSubstr("#4 "));
+}
+
 TEST_F(Story, OfACallThatWasNeverAnsweredItSaysWhetherItTookEffect) {
     past.script("commit", When::before, "a");
     EXPECT_THAT(told("a"), HasSubstr("NO ANSWER"));

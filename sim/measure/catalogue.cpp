@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/config/nearest.h"
+#include "engine/ports/rare_branches.h"
 #include "engine/runtime/invariant.h"
+#include "sim/measure/job_times.h"
+#include "sim/scenario/catalogue.h"
 
 namespace lockstep::sim {
 
@@ -91,13 +95,40 @@ bool belongs(std::string_view name, const MeasureInfo& info) {
     return dot != std::string_view::npos && dot > 0 && is_statistic(rest.substr(dot + 1));
 }
 
+/// What it is of, and what that may be; empty: anything.
+std::pair<std::string_view, std::vector<std::string>> part_of(std::string_view name, const MeasureInfo& info) {
+    const std::string_view rest = rest_of(name, info);
+    if (info.name == "in_state") return {rest.substr(0, rest.rfind('.')), {job_states().begin(), job_states().end()}};
+    if (info.name == "times_reached") return {rest, {engine::kRareBranches.begin(), engine::kRareBranches.end()}};
+    if (info.name == "waiting") return {rest, wait_causes()};
+    return {};
+}
+
 }  // namespace
+
+std::string complaint_about_measure(std::string_view name) {
+    const MeasureInfo* info = find_measure(name);
+    if (info == nullptr)
+        return fmt::format("there is no measure \"{}\"{}", name, engine::suggestion(name, measure_names()));
+    const auto [part, known] = part_of(name, *info);
+    if (known.empty() || std::ranges::find(known, part) != known.end()) return {};
+    return fmt::format("{} of nothing that is called \"{}\"{}", info->name, part, engine::suggestion(part, known));
+}
+
+bool is_time(std::string_view measure) { return find_measure(measure)->unit == "ms"; }
 
 std::span<const MeasureInfo> measure_table() { return kTable; }
 
 const MeasureInfo* find_measure(std::string_view name) {
     const auto found = std::ranges::find_if(kTable, [name](const MeasureInfo& info) { return belongs(name, info); });
     return found == kTable.end() ? nullptr : &*found;
+}
+
+std::optional<double> value_in(const MeasuredRun& run, const std::string& name) {
+    if (const auto found = run.values.find(name); found != run.values.end()) return found->second;
+    const Kind kind = find_measure(name)->kind;
+    const bool counts = kind == Kind::number || kind == Kind::each;
+    return counts ? std::optional(0.0) : std::nullopt;
 }
 
 reports::Measure describe_measure(const std::string& name) {

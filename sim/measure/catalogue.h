@@ -5,12 +5,14 @@
 // (`in_state.RUNNING.p99`, `of_tenant.acme.mean`).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "reports/compare/comparison.h"
+#include "sim/measure/measured_run.h"
 
 namespace lockstep::sim {
 
@@ -29,6 +31,10 @@ struct MeasureInfo {
 
 /// The entry that a name belongs to; null when it is no measure.
 [[nodiscard]] const MeasureInfo* find_measure(std::string_view name);
+
+/// What a run came to. What counts something is 0 where that never happened; a statistic has no value without a sample.
+/// REQUIRES: `name` is a measure.
+[[nodiscard]] std::optional<double> value_in(const MeasuredRun& run, const std::string& name);
 
 /// REQUIRES: `name` is a measure.
 [[nodiscard]] reports::Measure describe_measure(const std::string& name);

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/scenario/catalogue.h"
+
 namespace lockstep::sim {
 namespace {
 
@@ -22,6 +24,22 @@ TEST(MeasureCatalogue, RefusesWhatIsNoMeasure) {
     EXPECT_EQ(find_measure("submit_to_terminal.acme.p99"), nullptr);
     EXPECT_EQ(find_measure("waiting."), nullptr);
     EXPECT_EQ(find_measure(""), nullptr);
+}
+
+TEST(MeasureCatalogue, SaysWhatIsNoMeasureAndWhatIsNear) {
+    EXPECT_EQ(complaint_about_measure("waiting.tenant_limit"), "");
+    EXPECT_EQ(complaint_about_measure("of_tenant.anybody.p99"), "");
+    EXPECT_THAT(complaint_about_measure("nakz"), ::testing::HasSubstr("did you mean \"naks\"?"));
+    EXPECT_THAT(complaint_about_measure("in_state.RUNING.p99"), ::testing::HasSubstr("did you mean \"RUNNING\"?"));
+    EXPECT_THAT(complaint_about_measure("waiting.no_worker"), ::testing::HasSubstr("did you mean \"no_workers\"?"));
+}
+
+TEST(MeasureCatalogue, CountsAreZeroWhereNothingWasCounted) {
+    const MeasuredRun run{.values = {{"naks", 3}}, .samples = {}, .backlog = {}, .retries = {}, .faults = {}};
+    EXPECT_EQ(value_in(run, "naks"), 3);
+    EXPECT_EQ(value_in(run, "redeliveries"), 0);
+    EXPECT_EQ(value_in(run, "dead_letters.timeout"), 0);
+    EXPECT_EQ(value_in(run, "submit_to_terminal.p99"), std::nullopt);
 }
 
 TEST(MeasureCatalogue, SortsByTheTableAndThenByName) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/routing/reason.h"
 #include "sim/measure/units.h"
 
 namespace lockstep::sim {
@@ -28,6 +29,15 @@ std::string_view cause_of_answer(const fakes::Event& answer) {
 }
 
 }  // namespace
+
+std::vector<std::string> wait_causes() {
+    using engine::DispatchReason;
+    std::vector<std::string> causes{"its_turn", "policy_does_not_answer", "policy_throttles", "approval",
+                                    "another_try"};
+    for (int reason = 0; reason <= static_cast<int>(DispatchReason::dispatch_failed); ++reason)
+        causes.emplace_back(to_string(static_cast<DispatchReason>(reason)));
+    return causes;
+}
 
 JobTimes::Job& JobTimes::job(std::string_view name, Time now) {
     const auto found = jobs_.find(name);

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fakes/redis/observer.h"
 #include "sim/explain/job_waits.h"
@@ -19,6 +20,9 @@
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
+
+/// What `waiting.…` can be of.
+[[nodiscard]] std::vector<std::string> wait_causes();
 
 class JobTimes final : public EventObserver, public fakes::redis::KeyspaceObserver {
 public:

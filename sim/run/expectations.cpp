@@ -9,6 +9,8 @@
 #include "engine/wire/json.h"
 #include "engine/wire/json_text.h"
 #include "engine/wire/messages.h"
+#include "sim/measure/catalogue.h"
+#include "sim/scenario/catalogue.h"
 #include "sim/scenario/check.h"
 #include "sim/scenario/glob.h"
 #include "sim/scenario/message_fields.h"
@@ -168,22 +170,24 @@ void judge_runs(const Expectations& expect, const RunTracker& runs, RunResult& r
         result.expectations.push_back({.expected = fmt::format("runs {} {}", status, expected.text),
                                        .actual = fmt::format("{}", count),
                                        .held = held,
+                                       .too_few = expected.is_too_few(static_cast<double>(count)),
                                        .pointer = child(at("run_states"), status),
                                        .others = held ? "" : others_than(status, statuses)});
     }
     const auto one = [&result](std::string what, const std::string& actual, const std::string& status,
-                               std::string pointer) {
+                               std::string pointer, const std::string& jobs) {
         result.expectations.push_back({.expected = fmt::format("{} is {}", what, status),
                                        .actual = actual.empty() ? "unknown" : actual,
                                        .held = actual == status,
-                                       .pointer = std::move(pointer)});
+                                       .pointer = std::move(pointer),
+                                       .jobs_of = actual == status ? "" : jobs});
     };
     for (const auto& [run, status] : expect.runs)
-        one(fmt::format("run {}", run), runs.status_of(run), status, child(at("runs"), run));
+        one(fmt::format("run {}", run), runs.status_of(run), status, child(at("runs"), run), run + ":");
     for (const auto& [run, steps] : expect.steps)
         for (const auto& [step, status] : steps)
             one(fmt::format("step {} of run {}", step, run), runs.status_of_step(run, step), status,
-                child(child(at("steps"), run), step));
+                child(child(at("steps"), run), step), fmt::format("{}:{}", run, step));
 }
 
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
@@ -193,10 +197,11 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
     for (const auto& [state, expected] : expect.states) {
         const std::int64_t count = count_of(states, state);
         const bool held = expected.holds(static_cast<double>(count));
-        const bool too_few = static_cast<double>(count) <= expected.value;
+        const bool too_few = expected.is_too_few(static_cast<double>(count));
         result.expectations.push_back({.expected = fmt::format("{} {}", state, expected.text),
                                        .actual = fmt::format("{}", count),
                                        .held = held,
+                                       .too_few = too_few,
                                        .pointer = child(at("states"), state),
                                        .job = held ? "" : jobs.one_of(state, !too_few),
                                        .others = held ? "" : others_than(state, states)});
@@ -221,6 +226,7 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
                                                  : zero ? "0"
                                                         : "no sample",
                                        .held = expectation.expected.holds(value.value_or(0)),
+                                       .too_few = expectation.expected.is_too_few(value.value_or(0)),
                                        .pointer = child(at("metrics"), expectation.text)});
     }
     for (std::size_t i = 0; i < expect.events.size(); ++i) {
@@ -230,7 +236,23 @@ void judge_expectations(const Expectations& expect, const JobTracker& jobs, cons
         result.expectations.push_back({.expected = fmt::format("{} {}", described(expectation), expectation.count.text),
                                        .actual = fmt::format("{}", count),
                                        .held = expectation.count.holds(static_cast<double>(count)),
+                                       .too_few = expectation.count.is_too_few(static_cast<double>(count)),
                                        .pointer = child(at("events"), i)});
+    }
+}
+
+void judge_measures(const Expectations& expect, RunResult& result) {
+    for (const MeasureExpectation& wanted : expect.measures) {
+        const auto value = value_in(*result.measured, wanted.measure);
+        if (!value) result.vacuous.push_back(fmt::format("{} never had a sample", wanted.measure));
+        const bool is_duration = is_time(wanted.measure);
+        const double shown = value.value_or(0) / (is_duration ? 1000 : 1);
+        result.expectations.push_back(
+            {.expected = fmt::format("{} {}", wanted.measure, wanted.expected.text),
+             .actual = value ? fmt::format("{:.6g}{}", shown, is_duration ? "s" : "") : "no sample",
+             .held = wanted.expected.holds(shown),
+             .too_few = wanted.expected.is_too_few(shown),
+             .pointer = child(child(expect.pointer, "measures"), wanted.measure)});
     }
 }
 

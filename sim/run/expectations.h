@@ -51,6 +51,9 @@ private:
 void judge_expectations(const Expectations& expect, const JobTracker& jobs, const MetricStore& metrics,
                         const ExpectedEvents& events, RunResult& result);
 
+/// The same of measures. REQUIRES: the run was measured.
+void judge_measures(const Expectations& expect, RunResult& result);
+
 /// The same of workflow runs and their steps.
 void judge_runs(const Expectations& expect, const RunTracker& runs, RunResult& result);
 

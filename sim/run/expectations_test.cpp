@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/judge/rules.h"
 #include "sim/run/run_scenario.h"
 #include "sim/scenario/document.h"
 
@@ -124,6 +125,9 @@ TEST(ValueExpectations, CountDeadLettersByWhatTheySay) {
     EXPECT_EQ(expecting("dead_letters", {{"job", "b"}, {"count", 0}}), "held");
     EXPECT_EQ(expecting("dead_letters", {{"code", "worker_error"}, {"reason", "*failed*"}}), "held");
     EXPECT_EQ(expecting("dead_letters", {{"code", "timeout"}}), "0");
+    Document document = one_job_that_fails();
+    document["expect"]["dead_letters"] = Document::array({{{"code", "timeout"}}});
+    EXPECT_EQ(run_document(document).expectations[0].others, "in all 1 worker_error");
 }
 
 TEST(ValueExpectations, SeeWhatRedisHoldsAtATimeAndAtTheEnd) {
@@ -145,6 +149,58 @@ TEST(MetricExpectations, ACounterThatNobodyHasCountedUpIsZero) {
     EXPECT_THAT(result.vacuous, IsEmpty());
     document["expect"]["metrics"] = {{"cordum_scheduler_dlq_emit_failures_total", "< 5"}};
     EXPECT_THAT(run_document(document).vacuous, SizeIs(1));
+}
+
+TEST(MeasureExpectations, AreThoseOfComparisons) {
+    const auto measured = [](const char* measure, const Document& wanted) {
+        Document document = one_job_that_fails();
+        document["expect"]["measures"] = {{measure, wanted}};
+        return run_document(document);
+    };
+    EXPECT_EQ(held(measured("submit_to_terminal.max", "< 1s")), "held");
+    EXPECT_THAT(held(measured("submit_to_terminal.max", "< 100ms")), ::testing::MatchesRegex("0\\.1[0-9]+s"));
+    EXPECT_EQ(held(measured("dead_letters", 1)), "held");
+    const RunResult few = measured("dead_letters", ">= 3");
+    EXPECT_EQ(held(few), "1");
+    EXPECT_TRUE(few.expectations[0].too_few);
+    EXPECT_EQ(held(measured("redeliveries", 0)), "held") << "what never happened is counted";
+    EXPECT_THAT(measured("delay_lateness.p99", "< 1s").vacuous, ElementsAre("delay_lateness.p99 never had a sample"));
+}
+
+TEST(Decisions, FromWhichNothingCameAreNamed) {
+    const auto in_vain = [](const Document& more) {
+        Document document = one_job_that_fails();
+        for (const Document& line : more) document["load"].push_back(line);
+        return run_document(document).in_vain;
+    };
+    EXPECT_THAT(in_vain(Document::array({{{"at", "60s"}, {"cancel", "a"}}, {{"at", "60s"}, {"approve", "b"}}})),
+                ElementsAre("the approval of b", "the cancellation of a"));
+    EXPECT_THAT(in_vain(Document::array({{{"at", "9010ms"}, {"cancel", "b"}}, {{"at", "60s"}, {"cancel", "b"}}})),
+                IsEmpty())
+        << "the first one has";
+    Document counted = one_job_that_fails();
+    counted["load"].push_back({{"at", "60s"}, {"cancel", "a"}});
+    counted["expect"]["events"] = Document::array({{{"event", "cancel"}, {"job", "a"}}});
+    EXPECT_THAT(run_document(counted).in_vain, IsEmpty()) << "the file knows of it";
+}
+
+TEST(OwnInvariants, AreJudgedWhateverTheFileNames) {
+    Document document = one_job_that_fails();
+    document["expect"]["invariants"] = Document::array({"fail_closed"});
+    RunOptions options;
+    options.rules = {{"nothing_is_sent", [](Rules& rules, const engine::Tunables&) {
+                          rules.add([](const Sent& sent, const Model&, Verdict& verdict) {
+                              verdict.exercised();
+                              verdict.require(sent.job->name == "b", 0, "it is sent");
+                          });
+                      }}};
+    const RunResult result = run_scenario(*parse_document(document, "own"), 1, options);
+    EXPECT_EQ(result.error, "") << "it is made once more for the story, with the same rules";
+    ASSERT_THAT(result.violations, SizeIs(1));
+    EXPECT_EQ(result.violations[0].invariant, "nothing_is_sent");
+    EXPECT_EQ(result.violations[0].job, "a");
+    EXPECT_THAT(result.violations[0].story, ::testing::Not(IsEmpty()));
+    EXPECT_EQ(result.exercised.at("nothing_is_sent"), 1U);
 }
 
 TEST(Runs, GoOnAsLongAsTheyAreAskedTo) {

@@ -64,7 +64,8 @@ ExpectationOutcome outcome_of(const RedisExpectation& wanted, const Keyspace& ke
     std::optional<std::string> found = value == nullptr ? std::nullopt : found_in(*value, wanted);
     const bool held = wanted.absent ? !found : found && (!wanted.value || glob_matches(*wanted.value, *found));
     if (found && found->size() > kShownMax) found = found->substr(0, kShownMax) + "...";
-    return {described(wanted), found.value_or("absent"), held, std::move(pointer)};
+    return {
+        .expected = described(wanted), .actual = found.value_or("absent"), .held = held, .pointer = std::move(pointer)};
 }
 
 std::string described(const DeadLetterExpectation& wanted) {
@@ -116,11 +117,13 @@ void ExpectedValues::judge(const Keyspace& keys, engine::WallTime now, RunResult
         else if (seen != seen_.end())
             result.expectations.push_back(seen->second);
         else
-            result.expectations.push_back(
-                {described(wanted), "the run was over before", false, pointer_of("redis", i)});
+            result.expectations.push_back({.expected = described(wanted),
+                                           .actual = "the run was over before",
+                                           .pointer = pointer_of("redis", i)});
     }
     if (expect_.dead_letters.empty()) return;
     std::vector<std::uint64_t> counts(expect_.dead_letters.size());
+    std::map<std::string, int> codes;
     const std::int64_t now_ms = engine::to_millis(now.time_since_epoch());
     for (const std::string_view key : keys.keys()) {
         if (!key.starts_with(kEntryPrefix)) continue;
@@ -128,13 +131,23 @@ void ExpectedValues::judge(const Keyspace& keys, engine::WallTime now, RunResult
         const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
         if (text == nullptr) continue;
         const auto entry = engine::wire::read_json(*text);
+        ++codes[entry.is_object() ? entry.value("reason_code", std::string{}) : ""];
         for (std::size_t i = 0; i < counts.size(); ++i)
             counts[i] += is_one(expect_.dead_letters[i], key.substr(kEntryPrefix.size()), entry) ? 1 : 0;
     }
-    for (std::size_t i = 0; i < counts.size(); ++i)
-        result.expectations.push_back({described(expect_.dead_letters[i]), fmt::format("{}", counts[i]),
-                                       expect_.dead_letters[i].count.holds(static_cast<double>(counts[i])),
-                                       pointer_of("dead_letters", i)});
+    std::string all;
+    for (const auto& [code, number] : codes)
+        all += fmt::format("{}{} {}", all.empty() ? "" : ", ", number, code.empty() ? "without a code" : code);
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        const Expected& wanted = expect_.dead_letters[i].count;
+        const auto count = static_cast<double>(counts[i]);
+        result.expectations.push_back({.expected = described(expect_.dead_letters[i]),
+                                       .actual = fmt::format("{}", counts[i]),
+                                       .held = wanted.holds(count),
+                                       .too_few = wanted.is_too_few(count),
+                                       .pointer = pointer_of("dead_letters", i),
+                                       .others = wanted.holds(count) || all.empty() ? "" : "in all " + all});
+    }
 }
 
 }  // namespace lockstep::sim

@@ -28,6 +28,9 @@ void JobTracker::string_set(fakes::NodeId, std::string_view key, const std::stri
 void JobTracker::hash_set(fakes::NodeId, std::string_view key, std::string_view field, const std::string*,
                           std::string_view after) {
     recorded_.hash_set(key, field, after);
+    if (field != "failure_reason") return;
+    const auto name = job_of_hash(key);
+    if (const auto found = name ? jobs_.find(*name) : jobs_.end(); found != jobs_.end()) found->second.reason = after;
 }
 
 void JobTracker::key_removed(fakes::NodeId, std::string_view key, fakes::redis::Removal why, const fakes::redis::Value&,
@@ -78,6 +81,13 @@ std::string JobTracker::one_of(std::string_view state, bool in_it) const {
     const auto found =
         std::ranges::find_if(jobs_, [&](const auto& entry) { return (entry.second.state == state) == in_it; });
     return found == jobs_.end() ? std::string{} : found->first;
+}
+
+std::vector<JobEnd> JobTracker::bad_ends() const {
+    std::vector<JobEnd> ends;
+    for (const auto& [name, job] : jobs_)
+        if (!job.declined && job.state != "SUCCEEDED") ends.push_back({name, job.state, job.reason});
+    return ends;
 }
 
 std::string JobTracker::state_of(std::string_view job) const {

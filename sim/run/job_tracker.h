@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "fakes/redis/observer.h"
 #include "sim/run/recorded_states.h"
+#include "sim/run/result.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
@@ -34,12 +36,15 @@ public:
     [[nodiscard]] std::map<std::string, std::int64_t> states() const;
     /// The first by name that is in this state, or is not; empty: there is none.
     [[nodiscard]] std::string one_of(std::string_view state, bool in_it) const;
+    /// Those that have ended otherwise than SUCCEEDED, and those that have not ended, with why as far as Redis says, by their names.
+    [[nodiscard]] std::vector<JobEnd> bad_ends() const;
     /// Empty for a job that Redis does not know.
     [[nodiscard]] std::string state_of(std::string_view job) const;
 
 private:
     struct Job {
         std::string state;
+        std::string reason;     // why it failed, as its record says
         bool known = false;     // Redis has had a state of it
         bool expired = false;   // and its record has outlived its time
         bool declined = false;  // whoever submitted it was told that it was not taken

@@ -25,6 +25,7 @@
 namespace lockstep::sim {
 
 struct MeasuredRun;
+class Rules;
 
 using reports::ExpectationOutcome;
 using reports::FaultCount;
@@ -39,6 +40,20 @@ struct CallSite {
     std::string subject;
     int count = 0;
     friend auto operator<=>(const CallSite&, const CallSite&) = default;
+};
+
+/// What has become of a job that did not succeed.
+struct JobEnd {
+    std::string job;
+    std::string state;   // empty: Redis does not know it
+    std::string reason;  // empty: its record gives none
+};
+
+/// An invariant of somebody else's, made anew for each run (sim/judge/rules.h says how). Every run judges it, whatever invariants its file
+/// names. It has a name that none of Lockstep's has.
+struct OwnInvariant {
+    std::string name;
+    void (*make)(Rules& rules, const engine::Tunables& tunables) = nullptr;
 };
 
 struct RunOptions {
@@ -69,6 +84,8 @@ struct RunOptions {
     const Corruption* corruption = nullptr;
     /// They are judged by what real servers would show of the run.
     bool from_outside = false;
+    /// Judged besides Lockstep's own.
+    std::vector<OwnInvariant> rules;
     /// Set from outside to end the run early; null = never. May be read from the run's thread at any time.
     const std::atomic<bool>* stop = nullptr;
     /// Of real time, after which the run is ended early; 0 = none.
@@ -100,6 +117,8 @@ struct RunResult {
     /// sentence that every seed of a file repeats word for word is reported by the sweep. Faults, invariants and
     /// `sometimes` marks need not be listed: the sweep judges them from the counts above.
     std::vector<std::string> vacuous;
+    /// What people decided, and nothing came of it: "the approval of job-1". Not where the file expects events of the kind.
+    std::vector<std::string> in_vain;
     /// The hashes of all events, or one event; only when asked for.
     Recorded recorded;
     /// The calls of the schedulers; only when asked for.
@@ -108,6 +127,8 @@ struct RunResult {
     std::vector<WorldDump> dumps;
     /// Everything that happened; only when asked for.
     std::shared_ptr<const History> history;
+    /// Jobs that did not succeed; only with a history.
+    std::vector<JobEnd> bad_ends;
     /// What was measured; only when asked for.
     std::shared_ptr<const MeasuredRun> measured;
     /// Of schedulers and workflow engines, with some of their values; only when asked for.

@@ -119,24 +119,23 @@ engine::Task<void> RunDesk::act(std::size_t index) {
     const RunOrder order = plan_.actions()[index].order;
     const bool is_asked_of_a_run = order.kind != RunOrder::Kind::put && order.kind != RunOrder::Kind::start;
     const engine::MonoTime give_up = context_.ports.clock.in(is_asked_of_a_run ? kPeoplesPatience : kUsersPatience);
+    Attempt attempt = Attempt::not_yet;
     while (context_.ports.clock.monotonic() < give_up) {
-        const bool taken = co_await try_once(order);
-        if (taken) break;
+        attempt = co_await try_once(order);
+        if (attempt != Attempt::not_yet) break;
         co_await engine::SleepUntil(context_.ports.clock.in(kRetryPause));
     }
-    plan_.finish(index);
+    plan_.finish(index, attempt == Attempt::done);
 }
 
-engine::Task<bool> RunDesk::try_once(RunOrder order) {
-    switch (order.kind) {
-        case RunOrder::Kind::put: return put(std::move(order));
-        case RunOrder::Kind::start: return start(std::move(order));
-        case RunOrder::Kind::approve:
-        case RunOrder::Kind::cancel:
-        case RunOrder::Kind::retry:
-        case RunOrder::Kind::rewrite: break;
+engine::Task<RunDesk::Attempt> RunDesk::try_once(RunOrder order) {
+    if (order.kind == RunOrder::Kind::put || order.kind == RunOrder::Kind::start) {
+        const bool taken =
+            co_await (order.kind == RunOrder::Kind::put ? put(std::move(order)) : start(std::move(order)));
+        co_return taken ? Attempt::done : Attempt::not_yet;
     }
-    return order.by_reference ? overwrite(std::move(order)) : decide(std::move(order));
+    const Attempt attempt = co_await (order.by_reference ? overwrite(std::move(order)) : decide(std::move(order)));
+    co_return attempt;
 }
 
 engine::Task<bool> RunDesk::all(std::vector<RedisCommand> commands) {
@@ -204,29 +203,29 @@ engine::Task<bool> RunDesk::start_as_reference(RunOrder order, std::string docum
     co_return stored;
 }
 
-engine::Task<bool> RunDesk::decide(RunOrder order) {
+engine::Task<RunDesk::Attempt> RunDesk::decide(RunOrder order) {
     const auto document =
         co_await context_.ports.redis.command({"GET", engine::keys::run_document(order.run)}, deadline());
-    if (!document.applied()) co_return false;
+    if (!document.applied()) co_return Attempt::not_yet;
     switch (decidable(order, document.value().text())) {
-        case Decidable::no: co_return true;
-        case Decidable::not_yet: co_return false;
+        case Decidable::no: co_return Attempt::in_vain;
+        case Decidable::not_yet: co_return Attempt::not_yet;
         case Decidable::yes: break;
     }
     const auto asked = co_await store_.ask(order.run, asked_of(order));
-    if (!asked.applied() || !asked.value()) co_return false;
+    if (!asked.applied() || !asked.value()) co_return Attempt::not_yet;
     co_await wake(std::move(order.run));
-    co_return true;
+    co_return Attempt::done;
 }
 
 /// The reference writes the indexes in a second transaction; what its death between the two leaves is not what is looked for here.
-engine::Task<bool> RunDesk::overwrite(RunOrder order) {
+engine::Task<RunDesk::Attempt> RunDesk::overwrite(RunOrder order) {
     std::string key = engine::keys::run_document(order.run);
     const auto read = co_await context_.ports.redis.command({"GET", key}, deadline());
-    if (!read.applied()) co_return false;
+    if (!read.applied()) co_return Attempt::not_yet;
     switch (decidable(order, read.value().text())) {
-        case Decidable::no: co_return true;
-        case Decidable::not_yet: co_return false;
+        case Decidable::no: co_return Attempt::in_vain;
+        case Decidable::not_yet: co_return Attempt::not_yet;
         case Decidable::yes: break;
     }
     json run = engine::wire::sound_json(read.value().text());
@@ -244,9 +243,9 @@ engine::Task<bool> RunDesk::overwrite(RunOrder order) {
     commands.push_back({is_over ? "SREM" : "SADD", "wf:runs:active:" + run.value("org_id", "default"), order.run});
     commands.push_back({"EXEC"});
     const bool stored = co_await all(std::move(commands));
-    if (!stored) co_return false;
+    if (!stored) co_return Attempt::not_yet;
     co_await tell_cancelled(std::move(cancelled), order.reason);
-    co_return true;
+    co_return Attempt::done;
 }
 
 engine::Task<void> RunDesk::tell_cancelled(std::vector<std::string> of_jobs, std::string reason) {

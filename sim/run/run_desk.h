@@ -30,13 +30,18 @@ public:
 private:
     [[nodiscard]] engine::Task<void> drive(Of of);
     [[nodiscard]] engine::Task<void> act(std::size_t index);
-    // False: not, or not yet; worth another try.
-    [[nodiscard]] engine::Task<bool> try_once(RunOrder order);
+    enum class Attempt : std::uint8_t {
+        not_yet,  // worth another try
+        done,
+        in_vain,  // there is nothing to decide any more
+    };
+    [[nodiscard]] engine::Task<Attempt> try_once(RunOrder order);
+    // False: not, or not yet.
     [[nodiscard]] engine::Task<bool> put(RunOrder order);
     [[nodiscard]] engine::Task<bool> start(RunOrder order);
     [[nodiscard]] engine::Task<bool> start_as_reference(RunOrder order, std::string document);
-    [[nodiscard]] engine::Task<bool> decide(RunOrder order);
-    [[nodiscard]] engine::Task<bool> overwrite(RunOrder order);
+    [[nodiscard]] engine::Task<Attempt> decide(RunOrder order);
+    [[nodiscard]] engine::Task<Attempt> overwrite(RunOrder order);
     [[nodiscard]] engine::Task<void> tell_cancelled(std::vector<std::string> of_jobs, std::string reason);
     [[nodiscard]] engine::Task<bool> all(std::vector<engine::RedisCommand> commands);
     [[nodiscard]] engine::Task<void> wake(std::string run);

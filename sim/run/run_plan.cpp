@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace lockstep::sim {
@@ -13,6 +14,17 @@ namespace {
 Duration offset_of(int n, double per_second) {
     if (per_second <= 0) return {};
     return Duration{static_cast<std::int64_t>(1e9 * n / per_second)};
+}
+
+/// Empty for an order that is no decision.
+std::string decision_in(const RunOrder& order) {
+    switch (order.kind) {
+        case RunOrder::Kind::approve:
+            return fmt::format("the {} of {} of {}", order.approved ? "approval" : "rejection", order.step, order.run);
+        case RunOrder::Kind::cancel: return fmt::format("the cancellation of {}", order.run);
+        case RunOrder::Kind::retry: return fmt::format("the retry of {}", order.run);
+        default: return {};
+    }
 }
 
 }  // namespace
@@ -34,13 +46,25 @@ RunPlan::RunPlan(const std::vector<Load>& load) {
     std::ranges::sort(order);
     for (const auto& [at, index] : order) actions_.push_back(std::move(actions[index]));
     done_.assign(actions_.size(), false);
+    changed_ = done_;
     open_ = actions_.size();
 }
 
-void RunPlan::finish(std::size_t index) {
+void RunPlan::finish(std::size_t index, bool changed) {
     if (done_[index]) return;
     done_[index] = true;
+    changed_[index] = changed;
     --open_;
+}
+
+std::vector<std::string> RunPlan::in_vain() const {
+    std::map<std::string, bool> changed;
+    for (std::size_t i = 0; i < actions_.size(); ++i)
+        if (const std::string what = decision_in(actions_[i].order); !what.empty()) changed[what] |= changed_[i];
+    std::vector<std::string> all;
+    for (const auto& [what, has] : changed)
+        if (!has) all.push_back(what);
+    return all;
 }
 
 }  // namespace lockstep::sim

@@ -21,12 +21,16 @@ public:
     /// In the order of their times.
     [[nodiscard]] const std::vector<Action>& actions() const { return actions_; }
     [[nodiscard]] bool done(std::size_t index) const { return done_[index]; }
-    void finish(std::size_t index);
+    /// `changed`: something came of it.
+    void finish(std::size_t index, bool changed = true);
     [[nodiscard]] std::size_t open() const { return open_; }
+    /// What of decisions and cancels has changed nothing: "the retry of run-0". Not where another one of the kind about the same has.
+    [[nodiscard]] std::vector<std::string> in_vain() const;
 
 private:
     std::vector<Action> actions_;
     std::vector<bool> done_;
+    std::vector<bool> changed_;
     std::size_t open_ = 0;
 };
 

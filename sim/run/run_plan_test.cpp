@@ -46,5 +46,18 @@ TEST(RunPlan, IsOverOnceAllIsDone) {
     EXPECT_EQ(plan.open(), 0U);
 }
 
+TEST(RunPlan, KnowsWhatWasDecidedInVain) {
+    Load approve = line_of(1s, RunOrder::Kind::approve);
+    approve.order.run = "r";
+    approve.order.step = "sign";
+    Load retry = line_of(2s, RunOrder::Kind::retry);
+    retry.order.run = "r";
+    RunPlan plan({line_of(1s, RunOrder::Kind::put), approve, retry, retry});
+    plan.finish(1, false);
+    plan.finish(2, false);
+    plan.finish(3, true);
+    EXPECT_THAT(plan.in_vain(), ElementsAre("the approval of sign of r"));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

@@ -91,7 +91,8 @@ public:
             simulation_.trace().set_digest_observer(*recorder_);
         }
         if (options.calls) calls_.emplace(simulation_.topology());
-        if (options.measure) measures_.emplace(simulation_.network().queue(), simulation_.topology());
+        if (options.measure || !scenario.expect.measures.empty())
+            measures_.emplace(simulation_.network().queue(), simulation_.topology());
         observe();
         note_unjudged();
         if (scenario.chaos) {
@@ -168,6 +169,7 @@ void Run::add_judgement() {
     judgement_.model().set_max_payload(cluster.nats_bandwidth == 0 ? cluster.nats_max_payload : 0);
     tunables_.pin_fail_modes(cluster.pinned.input_fail_mode, cluster.pinned.output_fail_mode);
     add_rules(judgement_, tunables_, cluster.documents.timeouts);
+    for (const OwnInvariant& own : options_.rules) judgement_.add(own.name, "", own.make, cluster.config);
 }
 
 void Run::note_unjudged() {
@@ -247,6 +249,13 @@ RunResult Run::execute() {
 
     judge_runs(scenario_.expect, runs_, result_);
     judge_expectations(scenario_.expect, jobs_, simulation_.metric_store(), expected_events_, result_);
+    judge_measures(scenario_.expect, result_);
+    const auto asks_for = [this](fakes::EventKind kind) {
+        return std::ranges::any_of(scenario_.expect.events,
+                                   [kind](const EventExpectation& wanted) { return wanted.filter.event == kind; });
+    };
+    if (!asks_for(fakes::EventKind::approve) && !asks_for(fakes::EventKind::cancel))
+        result_.in_vain = cluster_.in_vain();
     expected_values_.judge(cluster_.redis().keyspace(), simulation_.wall(Topology::kRedis), result_);
     for (const std::string& name : scenario_.expect.violated) {
         const bool broken = found(name);
@@ -276,6 +285,7 @@ RunResult Run::execute() {
         history.workflow_runs = run_recorder_->take();
         job_times_->end_waits(simulation_.now());
         history.waits = std::move(waits_);
+        result_.bad_ends = jobs_.bad_ends();
         result_.history = std::make_shared<const History>(std::move(history));
     }
     result_.faults = simulation_.fault_plan().counts();
@@ -367,7 +377,8 @@ void Run::note_defect() {
 
 bool Run::judged(std::string_view invariant) const {
     const Expectations& expect = scenario_.expect;
-    return expect.watches(invariant) || contains(expect.violated, invariant);
+    return expect.watches(invariant) || contains(expect.violated, invariant) ||
+           std::ranges::find(options_.rules, invariant, &OwnInvariant::name) != options_.rules.end();
 }
 
 bool Run::found(std::string_view invariant) const {
@@ -412,6 +423,7 @@ void explain(RunResult& result, const Scenario& scenario, std::uint64_t seed, co
         RunOptions again;
         again.stop = options.stop;
         again.history = true;
+        again.rules = options.rules;
         const RunResult second = Run(scenario, seed, again).execute();
         if (second.interrupted) return;
         if (second.digest != result.digest) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -181,6 +182,12 @@ void SimulatedCluster::build_workers(Simulation& simulation, const Scenario& sce
         simulation.lifecycle().host(id, *process);
         workers_.emplace(id, std::move(process));
     }
+}
+
+std::vector<std::string> SimulatedCluster::in_vain() const {
+    std::vector<std::string> all = plan_.in_vain();
+    std::ranges::move(runs_.in_vain(), std::back_inserter(all));
+    return all;
 }
 
 std::size_t SimulatedCluster::handlers_in_flight() const {

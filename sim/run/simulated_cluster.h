@@ -32,6 +32,8 @@ public:
     [[nodiscard]] fakes::NatsServer& nats() { return nats_; }
     /// Nothing is left to submit, cancel or approve.
     [[nodiscard]] bool load_is_over() const { return plan_.open() == 0 && runs_.open() == 0; }
+    /// What people decided about jobs and runs, and nothing came of it.
+    [[nodiscard]] std::vector<std::string> in_vain() const;
     [[nodiscard]] std::size_t handlers_in_flight() const;
     /// Messages that consumers have taken off the streams since the beginning.
     [[nodiscard]] std::uint64_t messages_done() const { return messages_done_; }

@@ -184,7 +184,8 @@ TEST(Unproved, AFaultThatNeverTookEffectOverAllSeeds) {
     first.faults[1].effective = 0;
     first.faults.push_back({"pause", "", 1, 0, 0});  // drawn by chaos
     EXPECT_THAT(unproved(of, {first, second}),
-                ElementsAre("a.json: the fault redis.errors at /faults/0 never took effect (armed 2, fired 2)"));
+                ElementsAre("a.json: the fault redis.errors at /faults/0 never took effect (armed 2, fired 2): "
+                            "nothing that it could hit came while it lasted"));
 }
 
 TEST(Unproved, AFaultThatHitFewerCallsThanItPromises) {

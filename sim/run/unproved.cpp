@@ -44,8 +44,10 @@ void judge_faults(const Scenario& scenario, Results results, std::vector<std::st
         const FaultCount& sum = by_pointer[fault.pointer];
         const auto* calls = fault.part<faults::OfCalls>();
         if (sum.effective == 0)
-            sentences.push_back(fmt::format("{}: the fault {} at {} never took effect (armed {}, fired {})",
-                                            scenario.file, fault.kind(), fault.pointer, sum.armed, sum.fired));
+            sentences.push_back(fmt::format(
+                "{}: the fault {} at {} never took effect (armed {}, fired {}): {}", scenario.file, fault.kind(),
+                fault.pointer, sum.armed, sum.fired,
+                sum.fired > 0 ? "nothing that it could hit came while it lasted" : "what it waits for never came"));
         else if (calls != nullptr && calls->count && sum.effective < *calls->count)
             sentences.push_back(fmt::format("{}: the fault {} at {} hit {} of its {} calls", scenario.file,
                                             fault.kind(), fault.pointer, sum.effective, *calls->count));
@@ -77,7 +79,8 @@ bool tests_nothing(const Scenario& scenario, Results results) {
     // Invariants that the file names are judged one by one.
     if (!expect.invariants.empty() || !expect.violated.empty() || !expect.states.empty() || !expect.jobs.empty() ||
         !expect.run_states.empty() || !expect.runs.empty() || !expect.steps.empty() || !expect.metrics.empty() ||
-        !expect.events.empty() || !expect.dead_letters.empty() || !expect.redis.empty() || !expect.sometimes.empty())
+        !expect.measures.empty() || !expect.events.empty() || !expect.dead_letters.empty() || !expect.redis.empty() ||
+        !expect.sometimes.empty())
         return false;
     return std::ranges::all_of(invariant_table(), [&](const NamedItem& invariant) {
         return invariant.name == kTestedByIdling ||

@@ -31,6 +31,12 @@ struct NamedItem {
 [[nodiscard]] std::vector<std::string> excused_by(DataLoss loss);
 [[nodiscard]] std::span<const NamedItem> mechanism_table();
 
+/// Defined with the measures (sim/measure/catalogue.h). Why it is no measure, with the nearest name; empty: it is one. Also where it is one of
+/// something that there is not, such as the state in `in_state.RUNING.p99`.
+[[nodiscard]] std::string complaint_about_measure(std::string_view name);
+/// In milliseconds. REQUIRES: a measure.
+[[nodiscard]] bool is_time(std::string_view measure);
+
 struct FaultArg {
     std::string_view name;
     FaultArgKind kind;

@@ -46,9 +46,27 @@ bool is_duration(const Shape& shape, const json& value) {
     return duration && *duration >= shape.least;
 }
 
+/// Where a key of this name may stand below `at`; empty: nowhere.
+std::string place_of(const std::string& key, const Shape& shape, const std::string& at) {
+    for (const Field& field : shape.fields) {
+        if (field.key == key) return at;
+        if (std::string place = place_of(key, field.shape, child(at, field.key)); !place.empty()) return place;
+    }
+    for (const Shape& one : shape.alternatives)
+        if (std::string place = place_of(key, one, at); !place.empty()) return place;
+    return shape.item == nullptr ? std::string{} : place_of(key, *shape.item, child(at, "…"));
+}
+
+/// Tables that are too long for a message.
+bool is_listed(const std::string& noun) {
+    for (const char* one : {"invariant", "mechanism", "fault", "event"})
+        if (noun == one) return true;
+    return false;
+}
+
 class Checker {
 public:
-    explicit Checker(std::vector<Finding>& findings) : findings_(findings) {}
+    Checker(const Shape& root, std::vector<Finding>& findings) : root_(root), findings_(findings) {}
 
     void value(const Shape& shape, const json& value, const std::string& at) {
         if (!has_type(shape, value)) return mismatch(shape, value, at);
@@ -103,8 +121,13 @@ private:
         if (shape.noun.empty())
             add(at, fmt::format("expected {}, got \"{}\"{}", describe(shape), name, near_only(name, shape.words)));
         else
-            add(at, fmt::format("there is no {} \"{}\"{}", shape.noun, name, engine::suggestion(name, shape.words)));
+            add(at, fmt::format("there is no {} \"{}\"{}", shape.noun, name, what_there_is(shape, name)));
         return false;
+    }
+
+    static std::string what_there_is(const Shape& shape, const std::string& name) {
+        const std::string near = engine::suggestion(name, shape.words);
+        return near.empty() && is_listed(shape.noun) ? fmt::format("; lockstep list {}s names them", shape.noun) : near;
     }
 
     static std::string near_only(const std::string& name, const std::vector<std::string>& words) {
@@ -138,7 +161,11 @@ private:
             }
             std::vector<std::string> known;
             for (const Field& one : shape.fields) known.push_back(one.key);
-            add(child(at, key), fmt::format("there is no key \"{}\" here{}", key, engine::suggestion(key, known)));
+            const auto near = engine::nearest(key, known);
+            const std::string place = near.empty() ? place_of(key, root_, "") : "";
+            add(child(at, key),
+                fmt::format("there is no key \"{}\" here{}", key,
+                            place.empty() ? engine::suggestion(key, known) : fmt::format("; it belongs to {}", place)));
         }
         for (const Field& field : shape.fields) {
             if (field.required && !value.contains(field.key))
@@ -184,13 +211,14 @@ private:
         }
     }
 
+    const Shape& root_;
     std::vector<Finding>& findings_;
 };
 
 }  // namespace
 
 void check(const Shape& shape, const json& value, const std::string& pointer, std::vector<Finding>& findings) {
-    Checker(findings).value(shape, value, pointer);
+    Checker(shape, findings).value(shape, value, pointer);
 }
 
 std::string child(const std::string& pointer, std::string_view key) {

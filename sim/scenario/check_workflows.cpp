@@ -8,6 +8,7 @@
 
 #include "engine/config/nearest.h"
 #include "engine/runs/definition.h"
+#include "engine/runs/definition_slips.h"
 #include "engine/runs/job_names.h"
 #include "engine/wire/json_text.h"
 #include "sim/scenario/read.h"
@@ -101,8 +102,8 @@ void WorkflowChecker::definition(const RunOrder& order, const std::string& at) {
     if (order.by_reference) return;  // that gateway stores what cannot be run, too
     const json document = engine::wire::read_json(order.definition);
     const auto read = engine::read_definition(document);
-    if (read) return;
-    for (const engine::DefinitionMistake& mistake : read.error()) add(at + mistake.pointer, mistake.message);
+    for (const engine::DefinitionMistake& mistake : read ? engine::slips_in(document) : read.error())
+        add(at + mistake.pointer, mistake.message);
 }
 
 void WorkflowChecker::start(const RunOrder& order, const std::string& at) {

@@ -20,8 +20,11 @@
 #include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/scenario/check_forged.h"
+#include "sim/scenario/check_numbers.h"
 #include "sim/scenario/check_workflows.h"
+#include "sim/scenario/glob.h"
 #include "sim/scenario/message_fields.h"
+#include "sim/scenario/named_topics.h"
 #include "sim/scenario/read.h"
 #include "sim/scenario/topology.h"
 
@@ -120,6 +123,7 @@ public:
         jobs_of(scenario_.expect, "/expect");
         workflows_.expectations(scenario_.expect, "/expect");
         values_of(scenario_.expect, "/expect");
+        numbers_of(scenario_.expect, "/expect");
         if (scenario_.at_least > scenario_.duration)
             add("/at_least", fmt::format("expected at most the duration of {}", format_duration(scenario_.duration)));
         events_of(part("expect", "events"), "/expect/events");
@@ -284,7 +288,7 @@ private:
             add(at + "/subject", "\"subject\" goes with \"forge\" and \"raw\" only");
         if (line.kind == Load::Kind::redis && !line.command.empty())
             one_of(upper(line.command.front()), redis_commands(), "Redis command", at + "/redis/0");
-        if (line.kind == Load::Kind::submit) directed_outcome(object, at);
+        if (line.kind == Load::Kind::submit) directions(object, at);
         if (line.kind != Load::Kind::submit) {
             for (const char* key : {"topic", "payload_bytes", "count", "rate"})
                 if (member(object, key) != nullptr &&
@@ -304,13 +308,24 @@ private:
         }
     }
 
-    /// An entry of the environment that workers look for: fakes/worker/worker.h.
-    void directed_outcome(const json& object, const std::string& at) {
+    /// The entries of the environment that workers and the gateway look for: fakes/worker/worker.h.
+    void directions(const json& object, const std::string& at) {
+        static const std::vector<std::string> kNames{"SIM_OUTCOME",      "SIM_SERVICE_MS", "SIM_OUTPUT",
+                                                     "SIM_OUTPUT_BYTES", "SIM_INPUT",      "SIM_FILLING"};
         const json* job = member(object, "job");
         const json* env = job == nullptr ? nullptr : member(*job, "env");
-        const json* outcome = env == nullptr || !env->is_object() ? nullptr : member(*env, "SIM_OUTCOME");
-        if (outcome != nullptr && outcome->is_string())
-            one_of(outcome->get<std::string>(), worker_outcomes(), "outcome of a worker", at + "/job/env/SIM_OUTCOME");
+        if (env == nullptr || !env->is_object()) return;
+        for (const auto& [name, value] : env->items()) {
+            const std::string here = child(at + "/job/env", name);
+            if (!name.starts_with("SIM_") || !value.is_string()) continue;
+            one_of(name, kNames, "direction of a job", here);
+            const std::string text = value.get<std::string>();
+            if (name == "SIM_OUTCOME") one_of(text, worker_outcomes(), "outcome of a worker", here);
+            const bool is_number = name == "SIM_SERVICE_MS" || name == "SIM_OUTPUT_BYTES";
+            if (is_number && (text.empty() || text.find_first_not_of("0123456789") != std::string::npos))
+                add(here, fmt::format("expected a whole number{}, got \"{}\"",
+                                      name == "SIM_SERVICE_MS" ? " of milliseconds" : "", text));
+        }
     }
 
     void known_job(const std::string& id, const std::string& at) {
@@ -471,7 +486,8 @@ private:
             one_of(trigger.command, redis_commands(), "Redis command", at + "/command");
         if (trigger.event == fakes::EventKind::reached && !trigger.name.empty() && !is_glob(trigger.name))
             one_of(trigger.name, rare_branches(), "rare branch", at + "/name");
-        if (!trigger.node.empty() && !is_glob(trigger.node) && !topology_.known(trigger.node))
+        const auto is_meant = [&trigger](const std::string& name) { return glob_matches(trigger.node, name); };
+        if (!trigger.node.empty() && std::ranges::none_of(topology_.names(), is_meant))
             add(at + "/node", fmt::format("there is no node or group \"{}\"{}", trigger.node,
                                           engine::suggestion(trigger.node, topology_.names())));
     }
@@ -491,6 +507,10 @@ private:
     void one_kind_of_invariants() {
         const json* expect = part("expect", "invariants");
         if (expect == nullptr || !expect->is_object() || expect->size() == 1) return;
+        // What was refused has been taken out.
+        if (std::ranges::any_of(findings_,
+                                [](const Finding& one) { return one.pointer.starts_with("/expect/invariants/"); }))
+            return;
         add("/expect/invariants", "expected one key, \"all_but\" or \"violated\"");
     }
 
@@ -516,8 +536,29 @@ private:
         }
     }
 
+    /// One that any number of things meets.
+    void can_fail(const Expected& expected, const std::string& at) {
+        using Op = Expected::Op;
+        const bool is_idle = (expected.op == Op::ge && expected.value <= 0) ||
+                             ((expected.op == Op::gt || expected.op == Op::ne) && expected.value < 0);
+        if (is_idle) add(at, fmt::format("expected a comparison that can fail, got \"{}\"", expected.text));
+    }
+
+    void numbers_of(const Expectations& expect, const std::string& at) {
+        for (const auto& [state, expected] : expect.states) can_fail(expected, child(at + "/states", state));
+        for (const auto& [status, expected] : expect.run_states) can_fail(expected, child(at + "/run_states", status));
+        for (const MeasureExpectation& wanted : expect.measures)
+            can_fail(wanted.expected, child(at + "/measures", wanted.measure));
+        for (std::size_t i = 0; i < expect.events.size(); ++i)
+            can_fail(expect.events[i].count, child(at + "/events", i));
+        for (std::size_t i = 0; i < expect.dead_letters.size(); ++i)
+            can_fail(expect.dead_letters[i].count, child(at + "/dead_letters", i));
+        check_numbers(expect, at, topology_, strangers_speak(scenario_) ? nullptr : &named(), findings_);
+    }
+
     /// A fault that is placed on what never happens is reported by its run; an expectation of none of it would just hold.
     void can_match(const Trigger& filter, const json& object, const std::string& at) {
+        if (!filter.subject.empty() && !strangers_speak(scenario_)) known_subject(filter.subject, at + "/subject");
         if (!filter.job.empty() && !is_glob(filter.job)) known_job(filter.job, at + "/job");
         if (!filter.to.empty() && !is_glob(filter.to) && filter.event != fakes::EventKind::state &&
             !filter.to.starts_with(kStatusOfACheck))
@@ -532,6 +573,17 @@ private:
             add(at + "/outcome", fmt::format("\"{}\" is a fact, it has no outcome", event->name));
         else if (member(object, "when") != nullptr && filter.when != fakes::When::answered)
             add(at + "/when", "expected \"answered\" or nothing: an outcome is not known before the answer");
+    }
+
+    const std::set<std::string>& named() {
+        if (named_.empty()) named_ = topics_named(document_, topics_);
+        return named_;
+    }
+
+    void known_subject(const std::string& subject, const std::string& at) {
+        const std::vector<std::string> known = subjects_of(named(), topology_);
+        if (std::ranges::any_of(known, [&](const std::string& one) { return glob_matches(subject, one); })) return;
+        add(at, fmt::format("no message comes by \"{}\" here{}", subject, engine::suggestion(subject, known)));
     }
 
     void window(const json& object, const std::string& at) {
@@ -595,6 +647,7 @@ private:
         jobs_of(proof.expect, "/proves/expect");
         workflows_.expectations(proof.expect, "/proves/expect");
         values_of(proof.expect, "/proves/expect");
+        numbers_of(proof.expect, "/proves/expect");
         const json* other = member(*object, "expect");
         if (other != nullptr) events_of(member(*other, "events"), "/proves/expect/events");
     }
@@ -604,6 +657,7 @@ private:
     Topology topology_;
     std::vector<Finding>& findings_;
     std::set<std::string> topics_;
+    std::set<std::string> named_;
     std::set<std::string> pools_;
     std::set<std::string> jobs_;
     WorkflowChecker workflows_;

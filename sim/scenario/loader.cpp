@@ -111,12 +111,28 @@ void check_matrix(const json& document, const LoadOptions& options, std::vector<
             {"/proves", "a file with a matrix proves nothing of a mechanism: take one of both out", false});
 }
 
+/// The place of a mistake that the file has from one of its parts: the last one that says it.
+void find_in_parts(LoadError& error, const std::vector<std::filesystem::path>& parts) {
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+        const auto text = text_of_file(*part);
+        const auto places = text ? places_in(*text) : std::map<std::string, engine::Position>{};
+        const auto found = places.find(error.pointer);
+        if (found == places.end()) continue;
+        error.expected += fmt::format(" (included by {})", error.file);
+        error.file = part->string();
+        error.line = found->second.line;
+        error.column = found->second.column;
+        return;
+    }
+}
+
 }  // namespace
 
 Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, const LoadOptions& options) {
     LoadErrors errors(file, text);
     auto parsed = errors.parse();
     if (!parsed) return tl::make_unexpected(errors.take());
+    const auto parts = parts_of(parsed->document, std::filesystem::path(file).parent_path());
     auto whole = with_parts(std::move(parsed->document), std::filesystem::path(file).parent_path());
     if (!whole) {
         errors.plain(whole.error());
@@ -142,8 +158,11 @@ Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, 
         detail::cross_check(document, scenario, findings);
     }
     errors.add(findings, parsed->positions, overridden);
-    if (!errors.empty()) return tl::make_unexpected(errors.take());
-    return scenario;
+    if (errors.empty()) return scenario;
+    std::vector<LoadError> all = errors.take();
+    for (LoadError& error : all)
+        if (error.line == 0 && !error.pointer.empty()) find_in_parts(error, parts);
+    return tl::make_unexpected(std::move(all));
 }
 
 Loaded<Scenario> load_scenario(const std::filesystem::path& path, const LoadOptions& options) {
@@ -179,7 +198,12 @@ Loaded<std::vector<Scenario>> load_scenarios(const std::filesystem::path& path, 
 
 bool is_comparison_file(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
-    return path.parent_path().filename() == "compare" && name.ends_with(".json") && !name.ends_with(".schema.json");
+    if (!name.ends_with(".json") || name.ends_with(".schema.json")) return false;
+    if (path.parent_path().filename() == "compare") return true;
+    const auto text = text_of_file(path);
+    if (!text || text->find("\"question\"") == std::string::npos) return false;
+    const auto document = engine::wire::read_ordered_json(*text, engine::wire::Comments::skipped);
+    return document.is_object() && document.contains("question");
 }
 
 Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std::string>& paths) {
@@ -190,10 +214,12 @@ Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std:
         std::error_code error;
         if (!fs::is_directory(path, error)) {
             if (is_comparison_file(path)) continue;
-            if (fs::exists(path, error))
-                files.emplace_back(path);
-            else
+            if (!fs::exists(path, error))
                 errors.push_back({path, "", "there is no such file or folder", 0, 0});
+            else if (path.ends_with(kPartSuffix))
+                errors.push_back({path, "", "this is a part of scenarios: name a file that includes it", 0, 0});
+            else
+                files.emplace_back(path);
             continue;
         }
         std::vector<fs::path> found;

@@ -49,8 +49,8 @@ using Loaded = tl::expected<T, std::vector<LoadError>>;
 /// Where everything stands in the text of a file, by JSON pointer; empty where it is no JSON.
 [[nodiscard]] std::map<std::string, engine::Position> places_in(std::string_view text);
 
-/// Whether it holds a comparison of tunings (sim/compare/comparison_file.h) and no scenario: those stand in folders named
-/// `compare`.
+/// Whether it holds a comparison of tunings (sim/compare/comparison_file.h) and no scenario: it asks a question, or stands in a folder
+/// named `compare`.
 [[nodiscard]] bool is_comparison_file(const std::filesystem::path& path);
 
 /// The scenario files that these paths name: files as they are, folders with every *.json below them (except *.schema.json, *.part.json and

@@ -191,8 +191,8 @@ TEST(Loader, RefusesWhatCannotBeMeant) {
     EXPECT_THAT(why(R"("faults": [{"on": {"event": "submit", "when": "applied"}, "do": "redis.script_flush"}])"),
                 HasSubstr("expected \"before\" or \"answered\""));
     EXPECT_THAT(why(R"("expect": {"redis": [{"key": "k", "absent": true, "value": "v"}]})"), HasSubstr("got both"));
-    EXPECT_THAT(why(R"("expect": {"redis": [{"key": "k", "at": "16m"}]})"), HasSubstr("within the duration of 15m"));
-    EXPECT_THAT(why(R"("at_least": "16m")"), HasSubstr("at most the duration of 15m"));
+    EXPECT_THAT(why(R"("expect": {"redis": [{"key": "k", "at": "31m"}]})"), HasSubstr("within the duration of 30m"));
+    EXPECT_THAT(why(R"("at_least": "31m")"), HasSubstr("at most the duration of 30m"));
     EXPECT_THAT(why(R"("expect": {"events": [{"event": "stored", "fields": {"job_result": "a"}}]})"),
                 HasSubstr("expected a field of job_result after a dot"));
 }
@@ -200,7 +200,7 @@ TEST(Loader, RefusesWhatCannotBeMeant) {
 TEST(Loader, FillsInEveryDefault) {
     const Scenario s = loaded(R"({"name": "tiny"})");
     EXPECT_EQ(s.seed, 1U);
-    EXPECT_EQ(s.duration, 15min);
+    EXPECT_EQ(s.duration, 30min);
     EXPECT_EQ(s.cluster.schedulers, 1);
     EXPECT_TRUE(s.cluster.gateway_writes_redis);
     const auto pools = nlohmann::json::parse(s.cluster.documents.pools);
@@ -399,8 +399,8 @@ INSTANTIATE_TEST_SUITE_P(
                "expected \"at\" (a time) or \"on\" (an event)"},
         Broken{"fault_placed_twice", R"("faults": [{"at": "1s", "on": {"event": "ack"}, "do": "redis.oom"}])",
                "/faults/0", "got both"},
-        Broken{"fault_after_the_end", R"("faults": [{"at": "16m", "do": "redis.oom"}])", "/faults/0/at",
-               "within the duration of 15m"},
+        Broken{"fault_after_the_end", R"("faults": [{"at": "31m", "do": "redis.oom"}])", "/faults/0/at",
+               "within the duration of 30m"},
         Broken{"unknown_event", R"("faults": [{"on": {"event": "publsh"}, "do": "redis.oom"}])", "/faults/0/on/event",
                "did you mean \"publish\"?"},
         Broken{"filter_of_another_event",
@@ -516,6 +516,31 @@ INSTANTIATE_TEST_SUITE_P(
         Broken{"histogram_without_a_statistic",
                R"("expect": {"metrics": {"cordum_scheduler_scheduler_job_lock_wait_seconds": 1}})",
                "/expect/metrics/cordum_scheduler_scheduler_job_lock_wait_seconds", ":p99"},
+        Broken{"impossible_label",
+               R"("expect": {"metrics": {"cordum_scheduler_jobs_completed_total{status=\"JOB_STATUS_FAILD\"}": 0}})",
+               "/expect/metrics/cordum_scheduler_jobs_completed_total{status=\"JOB_STATUS_FAILD\"}",
+               "did you mean \"JOB_STATUS_FAILED\"?"},
+        Broken{"topic_of_nobody",
+               R"("expect": {"metrics": {"cordum_scheduler_jobs_received_total{topic=\"job.defualt\"}": 0}})",
+               "/expect/metrics/cordum_scheduler_jobs_received_total{topic=\"job.defualt\"}",
+               "did you mean \"job.default\"?"},
+        Broken{"unknown_measure", R"("expect": {"measures": {"submit_to_termnal.p99": "< 30s"}})",
+               "/expect/measures/submit_to_termnal.p99", "did you mean \"submit_to_terminal.p99\"?"},
+        Broken{"time_without_unit", R"("expect": {"measures": {"submit_to_terminal.p99": "< 30"}})",
+               "/expect/measures/submit_to_terminal.p99", "expected a duration"},
+        Broken{"count_with_unit", R"("expect": {"measures": {"naks": "< 30s"}})", "/expect/measures/naks",
+               "expected a number"},
+        Broken{"subject_of_nobody",
+               R"("expect": {"events": [{"event": "publish", "subject": "sys.job.dql", "count": 0}]})",
+               "/expect/events/0/subject", "did you mean \"sys.job.dlq\"?"},
+        Broken{"comparison_that_cannot_fail", R"("expect": {"states": {"SUCCEEDED": ">= 0"}})",
+               "/expect/states/SUCCEEDED", "expected a comparison that can fail"},
+        Broken{"nodes_of_nobody", R"("expect": {"events": [{"event": "publish", "node": "schedule-*", "count": 0}]})",
+               "/expect/events/0/node", "there is no node or group"},
+        Broken{"time_of_a_service_with_unit", R"("load": [{"job": {"job_id": "a", "env": {"SIM_SERVICE_MS": "20s"}}}])",
+               "/load/0/job/env/SIM_SERVICE_MS", "expected a whole number of milliseconds, got \"20s\""},
+        Broken{"direction_that_nobody_takes", R"("load": [{"job": {"job_id": "a", "env": {"SIM_OUTCME": "FAILED"}}}])",
+               "/load/0/job/env/SIM_OUTCME", "did you mean \"SIM_OUTCOME\"?"},
         Broken{"unknown_label", R"("expect": {"metrics": {"cordum_scheduler_jobs_received_total{topics=\"x\"}": 1}})",
                "/expect/metrics/cordum_scheduler_jobs_received_total{topics=\"x\"}", "did you mean \"topic\"?"},
         Broken{"unknown_event_in_an_expectation", R"("expect": {"events": [{"event": "redi"}]})",

@@ -43,12 +43,18 @@ std::string path_of(const std::string& assignment) { return assignment.substr(0,
 
 }  // namespace
 
+std::vector<std::filesystem::path> parts_of(const json& document, const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> parts;
+    if (document.is_object() && document.contains("include"))
+        for (const std::string& name : names_in(document["include"])) parts.push_back(folder / name);
+    return parts;
+}
+
 tl::expected<json, std::string> with_parts(json document, const std::filesystem::path& folder) {
-    const auto include = document.is_object() ? document.find("include") : document.end();
-    if (!document.is_object() || include == document.end()) return document;
+    if (!document.is_object() || !document.contains("include")) return document;
     json whole = json::object();
-    for (const std::string& name : names_in(*include)) {
-        auto part = part_at(folder / name);
+    for (const std::filesystem::path& path : parts_of(document, folder)) {
+        auto part = part_at(path);
         if (!part) return tl::make_unexpected(part.error());
         whole.merge_patch(*part);
     }

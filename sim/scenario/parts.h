@@ -16,6 +16,10 @@ namespace lockstep::sim {
 
 inline constexpr const char* kPartSuffix = ".part.json";
 
+/// The files that it includes, in their order.
+[[nodiscard]] std::vector<std::filesystem::path> parts_of(const nlohmann::json& document,
+                                                          const std::filesystem::path& folder);
+
 /// The document as its parts make it, without "include". `folder`: that of the file. The error is a sentence.
 [[nodiscard]] tl::expected<nlohmann::json, std::string> with_parts(nlohmann::json document,
                                                                    const std::filesystem::path& folder);

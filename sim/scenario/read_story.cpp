@@ -107,7 +107,7 @@ RunOrder read_order(const json& object) {
 /// A comparison written as a number or as text.
 Expected expected_of(const json& value) {
     if (value.is_string()) return parse_comparison(value.get_ref<const std::string&>()).value_or(Expected{});
-    return {Expected::Op::eq, value.get<double>(), engine::wire::json_text(value)};
+    return {.value = value.get<double>(), .text = engine::wire::json_text(value)};
 }
 
 EventExpectation read_event(const json& object) {
@@ -222,6 +222,9 @@ Expectations read_expectations(const json& object, const std::string& pointer, s
             const Expected expected = expected_of(value);
             expect.metrics.push_back({parsed->metric, parsed->labels, parsed->statistic, expected, name});
         }
+    }
+    if (const json* measures = member(object, "measures")) {
+        for (const auto& [name, value] : measures->items()) expect.measures.push_back({name, expected_of(value)});
     }
     if (const json* events = member(object, "events")) {
         for (const json& event : *events)

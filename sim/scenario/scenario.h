@@ -155,8 +155,11 @@ struct Expected {
     enum class Op : std::uint8_t { eq, ne, lt, le, gt, ge };
     Op op = Op::eq;
     double value = 0;
-    std::string text;  // as written
+    bool is_duration = false;  // `value` is in seconds
+    std::string text;          // as written
     [[nodiscard]] bool holds(double actual) const;
+    /// It does not hold, and would of more.
+    [[nodiscard]] bool is_too_few(double actual) const { return !holds(actual) && actual <= value; }
 };
 
 struct MetricExpectation {
@@ -165,6 +168,12 @@ struct MetricExpectation {
     std::string statistic;  // "", p50, p99, max, sum, count
     Expected expected;
     std::string text;  // as written
+};
+
+/// Of a measure (sim/measure/catalogue.h).
+struct MeasureExpectation {
+    std::string measure;
+    Expected expected;
 };
 
 struct EventExpectation {
@@ -207,6 +216,7 @@ struct Expectations {
     std::map<std::string, std::string> runs;                          // status by run
     std::map<std::string, std::map<std::string, std::string>> steps;  // status by run and step
     std::vector<MetricExpectation> metrics;
+    std::vector<MeasureExpectation> measures;
     std::vector<EventExpectation> events;
     std::vector<DeadLetterExpectation> dead_letters;
     std::vector<RedisExpectation> redis;
@@ -232,8 +242,8 @@ struct Scenario {
     std::string description;
     std::vector<std::string> tags;
     std::uint64_t seed = 1;
-    Duration duration = std::chrono::minutes{15};
-    Duration at_least{};  // it goes on until then, however quiet it is
+    Duration duration = std::chrono::minutes{30};  // longer than a job may run (running_timeout)
+    Duration at_least{};                           // it goes on until then, however quiet it is
     Cluster cluster;
     std::vector<Load> load;
     std::vector<Fault> faults;

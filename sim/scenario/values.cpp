@@ -97,6 +97,7 @@ std::optional<Expected> parse_comparison(std::string_view text) {
         expected.value = *number;
     } else if (const auto duration = parse_signed_duration(rest)) {
         expected.value = static_cast<double>(duration->count()) / 1e9;
+        expected.is_duration = true;
     } else {
         return {};
     }

@@ -34,27 +34,6 @@ bool has_digit(std::string_view word) {
 
 bool is_topic(std::string_view word) { return word.size() > 4 && word.starts_with("job."); }
 
-/// Words with a digit in them (times, counts, ids), names of nodes and topics become '#', and so does a list of such.
-std::string without_names(std::string_view text, const std::vector<std::string>& nodes = {}) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-        if (!word_character(text[at])) {
-            out += text[at++];
-            continue;
-        }
-        std::size_t end = at;
-        while (end < text.size() && word_character(text[end])) ++end;
-        const std::string_view word = text.substr(at, end - at);
-        const bool name = has_digit(word) || is_topic(word) || std::ranges::find(nodes, word) != nodes.end();
-        out += name ? "#" : word;
-        at = end;
-    }
-    constexpr std::string_view kTwo = "#, #";
-    for (std::size_t at = out.find(kTwo); at != std::string::npos; at = out.find(kTwo, at))
-        out.replace(at, kTwo.size(), "#");
-    return out;
-}
-
 std::string signature_of(const Violation& violation, const std::vector<std::string>& nodes) {
     std::string detail = violation.detail;
     replace_all(detail, violation.job, "#");
@@ -97,6 +76,26 @@ Document document_with_parts(std::string_view text, const std::filesystem::path&
 }
 
 }  // namespace
+
+std::string without_names(std::string_view text, const std::vector<std::string>& nodes) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        if (!word_character(text[at])) {
+            out += text[at++];
+            continue;
+        }
+        std::size_t end = at;
+        while (end < text.size() && word_character(text[end])) ++end;
+        const std::string_view word = text.substr(at, end - at);
+        const bool name = has_digit(word) || is_topic(word) || std::ranges::find(nodes, word) != nodes.end();
+        out += name ? "#" : word;
+        at = end;
+    }
+    constexpr std::string_view kTwo = "#, #";
+    for (std::size_t at = out.find(kTwo); at != std::string::npos; at = out.find(kTwo, at))
+        out.replace(at, kTwo.size(), "#");
+    return out;
+}
 
 std::string signature_of(const RunResult& result) {
     if (!result.error.empty()) return fmt::format("harness: {}", without_names(result.error));
@@ -180,11 +179,12 @@ tl::expected<Replayable, std::string> load_replayable(const std::filesystem::pat
     out.scenario = std::move(*scenario);
     if (out.is_scenario_file) {
         out.failure.scenario = document;
-        if (document.is_object() && (document.contains("include") || document.contains("matrix")))
-            out.failure.scenario = document_with_parts(*text, path, options);
         out.failure.seed = out.scenario.seed;
         out.failure.origin = path.string();
     }
+    const Document& kept = out.failure.scenario;
+    if (kept.is_object() && (kept.contains("include") || kept.contains("matrix") || !options.overrides.empty()))
+        out.failure.scenario = document_with_parts(inner, path, options);
     return out;
 }
 

@@ -6,12 +6,18 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "sim/run/result.h"
 #include "sim/scenario/document.h"
 
 namespace lockstep::sim {
+
+/// A sentence without what differs from run to run: words with a digit in them (times, counts, ids), names of these nodes and of
+/// topics become '#', and so does a list of such.
+[[nodiscard]] std::string without_names(std::string_view text, const std::vector<std::string>& nodes = {});
 
 /// What makes two failures the same bug, as far as can be told from outside: the invariant, and its sentence without what
 /// differs from run to run (names of jobs, nodes and topics, how many a list has, numbers). An expectation that did not hold

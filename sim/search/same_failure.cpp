@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sim/run/sweep.h"
@@ -59,9 +60,17 @@ std::optional<SameFailure::Seen> SameFailure::adopt(Document& document, std::str
                       : fmt::format("it does not fail as recorded: expected \"{}\", got \"{}\"", signature_, actual);
         return {};
     }
-    const Cure cure = scenario->without.empty() ? Cure::none : cure_of(*scenario);
-    demands_cure_ = cure != Cure::none;
-    demands_proof_ = cure == Cure::proven;
+    find_cure(*scenario);
+    const auto missed = std::ranges::find(result.expectations, false, &ExpectationOutcome::held);
+    const bool too_few = missed != result.expectations.end() && missed->too_few;
+    if (!demands_cure_ && signature_.starts_with(kExpectation) && too_few) {
+        why_not = fmt::format(
+            "{}: without its faults, and with the settings at their defaults, that is so as well; with less of "
+            "anything "
+            "it would stay so",
+            missed_text(*missed));
+        return {};
+    }
     return Seen{std::move(*scenario), std::move(result)};
 }
 
@@ -86,11 +95,36 @@ RunResult SameFailure::run(const Scenario& scenario) {
     return runner_(scenario, scenario.seed, options);
 }
 
+void SameFailure::find_cure(const Scenario& failing) {
+    std::vector<Remedy> remedies;
+    if (!failing.without.empty())
+        remedies = {Remedy::missing_mechanisms};
+    else if (signature_.starts_with(kExpectation))
+        remedies = {Remedy::faults, Remedy::faults_and_settings};
+    for (const Remedy remedy : remedies) {
+        remedy_ = remedy;
+        const Cure cure = cure_of(failing);
+        demands_cure_ = cure != Cure::none;
+        demands_proof_ = cure == Cure::proven;
+        if (demands_cure_) return;
+    }
+}
+
 SameFailure::Cure SameFailure::cure_of(const Scenario& failing) {
     Scenario cured = failing;
     cured.without.clear();
+    if (remedy_ != Remedy::missing_mechanisms) {
+        cured.faults.clear();
+        cured.chaos.reset();
+    }
+    if (remedy_ == Remedy::faults_and_settings) {
+        cured.cluster.config = {};
+        cured.cluster.pinned = {};
+    }
     const RunResult result = run(cured);
     if (!result.passed) return Cure::none;
+    // What is left is not the file as it will be.
+    if (remedy_ != Remedy::missing_mechanisms) return Cure::vacuous;
     return unproved_of_file(cured, std::array{&result}).empty() ? Cure::proven : Cure::vacuous;
 }
 

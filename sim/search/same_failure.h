@@ -1,5 +1,4 @@
-// Decides whether a smaller scenario is still the same failure: the same signature, and what switching a mechanism off made of
-// it, switching it on again cures.
+// Decides whether a smaller scenario is still the same failure: the same signature, and what cured it cures it still.
 #pragma once
 
 #include <atomic>
@@ -12,10 +11,11 @@
 
 namespace lockstep::sim {
 
-/// Without the cure, any scenario that cannot end well would do: one without workers, one that is cut short. So of a scenario
-/// that names mechanisms in `without`, and holds with them, that is demanded of every candidate, too; and once the file as it
-/// will be when the bug is fixed proves something (each fault takes effect, the invariant is put to the test), it has to go on
-/// doing so.
+/// Without the cure, any scenario that cannot end well would do: one without workers, one that is cut short, or of an expectation that
+/// so many jobs succeed, one without jobs. So of a scenario that names mechanisms in `without`, and holds with them, that is demanded of
+/// every candidate, too; and once the file as it will be when the bug is fixed proves something (each fault takes effect, the
+/// invariant is put to the test), it has to go on doing so. An expectation that is not met is met without the faults, or without the
+/// faults and settings, and has to go on being so.
 class SameFailure {
 public:
     struct Seen {
@@ -33,18 +33,22 @@ public:
     [[nodiscard]] std::optional<Seen> judge(const Document& candidate);
 
     [[nodiscard]] const std::string& signature() const { return signature_; }
-    /// Whether candidates have to hold with the mechanisms that they switch off.
+    /// Whether candidates have to hold with the mechanisms that they switch off, or without what hurts them.
     [[nodiscard]] bool demands_cure() const { return demands_cure_; }
     [[nodiscard]] std::uint64_t runs() const { return runs_; }
 
 private:
     enum class Cure : std::uint8_t { none, vacuous, proven };
+    /// What a scenario holds without.
+    enum class Remedy : std::uint8_t { missing_mechanisms, faults, faults_and_settings };
     [[nodiscard]] RunResult run(const Scenario& scenario);
     [[nodiscard]] Cure cure_of(const Scenario& failing);
+    void find_cure(const Scenario& failing);
 
     const Runner& runner_;
     const std::atomic<bool>* stop_;
     std::string signature_;
+    Remedy remedy_ = Remedy::missing_mechanisms;
     bool demands_cure_ = false;
     bool demands_proof_ = false;
     std::uint64_t runs_ = 0;

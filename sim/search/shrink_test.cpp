@@ -105,6 +105,47 @@ TEST(Shrink, HoldsTheSignature) {
     EXPECT_EQ(shrunk.after.jobs, 10);
 }
 
+/// A world in which so many jobs of the load succeed as are counted here, and the expectation is of all 107.
+Runner counting(std::function<std::int64_t(const Scenario&)> succeed) {
+    return [=](const Scenario& scenario, std::uint64_t seed, const RunOptions&) {
+        RunResult result;
+        result.seed = seed;
+        const auto count = static_cast<double>(succeed(scenario));
+        const Expected& wanted = scenario.expect.states.at("SUCCEEDED");
+        result.expectations.push_back({.expected = "SUCCEEDED " + wanted.text,
+                                       .actual = "some",
+                                       .held = wanted.holds(count),
+                                       .too_few = wanted.is_too_few(count)});
+        result.passed = result.expectations[0].held;
+        return result;
+    };
+}
+
+TEST(Shrink, KeepsTheLoadOfAnExpectationThatHoldsWithoutTheFaults) {
+    Document document = large();
+    document["expect"] = {{"states", {{"SUCCEEDED", ">= 107"}}}};
+    const Shrunk shrunk =
+        shrink(document, 3, "", counting([](const Scenario& s) { return jobs(s) - (s.faults.empty() ? 0 : 1); }), {});
+    EXPECT_EQ(shrunk.error, "");
+    EXPECT_EQ(shrunk.after.jobs, 107);
+    EXPECT_EQ(shrunk.after.faults, 1);
+    const Shrunk by_settings =
+        shrink(document, 3, "", counting([](const Scenario& s) {
+                   return jobs(s) - (s.cluster.config.backoff_max == std::chrono::seconds{10} ? 1 : 0);
+               }),
+               {});
+    EXPECT_EQ(by_settings.error, "");
+    EXPECT_EQ(by_settings.after.jobs, 107);
+    EXPECT_EQ(by_settings.after.faults, 0);
+}
+
+TEST(Shrink, RefusesAnExpectationOfMoreThanThereIs) {
+    Document document = large();
+    document["expect"] = {{"states", {{"SUCCEEDED", 200}}}};
+    EXPECT_THAT(shrink(document, 3, "", counting(jobs), {}).error,
+                HasSubstr("without its faults, and with the settings at their defaults, that is so as well"));
+}
+
 TEST(Shrink, RefusesWhatDoesNotFail) {
     const Shrunk shrunk = shrink(large(), 3, "", world([](const Scenario&) { return false; }), {});
     EXPECT_THAT(shrunk.error, HasSubstr("does not fail"));

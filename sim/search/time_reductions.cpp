@@ -108,16 +108,14 @@ Candidates shorter_run(const Document& document) {
     const auto found = document.find("duration");
     if (found == document.end() || !found->is_string()) return out;
     const auto now = engine::parse_duration(found->get<std::string>());
-    if (!now || *now <= Scenario{}.duration) return out;
+    if (!now || *now < Scenario{}.duration) return out;
     Document usual = document;
     usual.erase("duration");
     out.push_back(std::move(usual));
-    for (const char* next : {"30m", "1h"}) {
-        if (*engine::parse_duration(next) >= *now) break;
-        Document smaller = document;
-        smaller["duration"] = next;
-        out.push_back(std::move(smaller));
-    }
+    if (*now <= 1h) return out;
+    Document smaller = document;
+    smaller["duration"] = "1h";
+    out.push_back(std::move(smaller));
     return out;
 }
 

@@ -70,7 +70,8 @@ struct VerifyArgs {
 };
 
 struct ExploreArgs {
-    std::vector<std::string> paths;  // scenarios whose cluster and load are used; empty = everything is drawn
+    std::vector<std::string> paths;      // scenarios whose cluster and load are used; empty = everything is drawn
+    std::vector<std::string> overrides;  // of these
     std::vector<std::string> without;
     std::uint64_t first = 1;
     std::uint64_t seeds = 0;  // 0 = no limit
@@ -137,6 +138,7 @@ struct ShrinkArgs {
     std::string file;
     std::string out;  // empty = beside the original
     std::optional<std::uint64_t> seed;
+    std::vector<std::string> overrides;
     std::vector<std::string> without;
     std::uint64_t max_runs = 10000;
     bool json = false;

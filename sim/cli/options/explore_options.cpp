@@ -29,6 +29,7 @@ usage::Command add_explore(const usage::Command& app, ExploreArgs& args) {
         sub, "--first", [&args](std::uint64_t number) { args.first = number; }, "number of the first draw; default 1")
         .type("N");
     sub.option("--for", &args.wall, "begin no draw after this long, such as 10m").type("DURATION");
+    add_set(sub, args.overrides);
     add_without(sub, args.without);
     sub.option("--out", &args.out, "folder of the failure files; default failures").type("DIR");
     sub.flag("--keep-going", &args.keep_going, "do not end at the first failure");

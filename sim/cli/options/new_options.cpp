@@ -8,7 +8,9 @@ constexpr const char* kNewFooter =
     "Examples:\n"
     "  lockstep new a-worker-dies-in-mid-job\n"
     "  lockstep new a-worker-dies-in-mid-job --out tests/worker.json\n"
-    "The file holds as it stands; its comments say what to change. A file that is there is not overwritten.\n";
+    "The file holds as it stands; its comments say what to change. A file that is there is not overwritten. Beside it "
+    "stands\n"
+    "scenario.schema.json, by which editors complete and check it.\n";
 
 }  // namespace
 

@@ -24,6 +24,7 @@ usage::Command add_shrink(const usage::Command& app, ShrinkArgs& args) {
     sub.option("FILE", &args.file, "a failure file, or a scenario that fails").bytes().required();
     sub.option("--out", &args.out, "where to write it; default: beside the original, as .shrunk.json").type("FILE");
     add_seed(sub, args.seed);
+    add_set(sub, args.overrides);
     add_without(sub, args.without);
     sub.option("--max-runs", &args.max_runs, "give up after so many runs; default 10000")
         .type("N")
