@@ -1,7 +1,7 @@
 #!/bin/sh
 # tarball.sh BUILD OUT: the simulator as it runs on any Linux with the C library of Debian 12 or a later one, without installing anything:
 # OUT/lockstep-VERSION-linux-ARCH.tar.gz, with a checksum beside it. In it are the program, the libraries that it was built with, manual
-# pages, completions, the schemas and all scenario files.
+# pages, completions, the schemas, all documents and all scenario files.
 set -eu
 build=$1 out=$2
 version=$("$build/bin/lockstep" --version --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["version"])')
