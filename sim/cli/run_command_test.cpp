@@ -242,6 +242,10 @@ TEST_F(Cli, AMistakeInAPartIsToldWhereItStands) {
     EXPECT_EQ(run({"validate", path("x.json")}), 2);
     EXPECT_THAT(err.str(), HasSubstr(path("p.part.json") + ":2:15: at /cluster/schedulrs: there is no key"));
     EXPECT_THAT(err.str(), HasSubstr("(included by " + path("x.json") + ")"));
+    write("p.part.json", R"({"cluster": {"schedulers": 2}})");
+    EXPECT_EQ(run({"run", path("x.json"), "--set", "cluster.schedulers=-2"}), 2);
+    EXPECT_THAT(err.str(), HasSubstr(path("x.json") + ": at /cluster/schedulers: "));
+    EXPECT_THAT(err.str(), Not(HasSubstr("p.part.json"))) << "what --set says stands in no part";
 }
 
 TEST_F(Cli, WhatIsNoScenarioIsSentToWhereItBelongs) {

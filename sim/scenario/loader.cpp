@@ -160,8 +160,14 @@ Loaded<Scenario> parse_scenario(std::string_view text, const std::string& file, 
     errors.add(findings, parsed->positions, overridden);
     if (errors.empty()) return scenario;
     std::vector<LoadError> all = errors.take();
+    // What was set from elsewhere stands in no part, whatever that says.
+    const auto is_overridden = [&overridden](const LoadError& error) {
+        return std::ranges::any_of(overridden, [&error](const auto& set) {
+            return error.pointer == set.first || error.pointer.starts_with(set.first + "/");
+        });
+    };
     for (LoadError& error : all)
-        if (error.line == 0 && !error.pointer.empty()) find_in_parts(error, parts);
+        if (error.line == 0 && !error.pointer.empty() && !is_overridden(error)) find_in_parts(error, parts);
     return tl::make_unexpected(std::move(all));
 }
 
