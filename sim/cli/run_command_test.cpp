@@ -268,6 +268,7 @@ TEST_F(Cli, WhatIsNoScenarioIsSentToWhereItBelongs) {
 TEST_F(Cli, MistakesInNamesAreAnsweredWithWhereToLook) {
     for (const auto& [text, why] : {
              std::pair{R"({"name": "x", "cluster": {"running_timeout": "1m"}})", "it belongs to /cluster/config"},
+             {R"({"name": "x", "cluster": {"description": "y"}})", "it belongs to the top of the file"},
              {R"({"name": "x", "expect": {"invariants": ["nothing_of_the_kind_at_all"]}})",
               "lockstep list invariants names them"},
          }) {

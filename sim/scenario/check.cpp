@@ -49,7 +49,7 @@ bool is_duration(const Shape& shape, const json& value) {
 /// Where a key of this name may stand below `at`; empty: nowhere.
 std::string place_of(const std::string& key, const Shape& shape, const std::string& at) {
     for (const Field& field : shape.fields) {
-        if (field.key == key) return at;
+        if (field.key == key) return at.empty() ? "the top of the file" : at;
         if (std::string place = place_of(key, field.shape, child(at, field.key)); !place.empty()) return place;
     }
     for (const Shape& one : shape.alternatives)
