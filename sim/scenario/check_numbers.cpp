@@ -35,10 +35,33 @@ std::string complaint_about(const MeasureExpectation& wanted) {
                        : fmt::format("expected a number, since this is no time, got \"{}\"", wanted.expected.text);
 }
 
+/// Any number of things meets it.
+bool is_idle(const Expected& expected) {
+    using Op = Expected::Op;
+    return (expected.op == Op::ge && expected.value <= 0) ||
+           ((expected.op == Op::gt || expected.op == Op::ne) && expected.value < 0);
+}
+
+void check_counts(const Expectations& expect, const std::string& at, std::vector<Finding>& findings) {
+    const auto can_fail = [&findings](const Expected& expected, const std::string& here) {
+        if (is_idle(expected))
+            findings.push_back(
+                {here, fmt::format("expected a comparison that can fail, got \"{}\"", expected.text), false});
+    };
+    for (const auto& [state, expected] : expect.states) can_fail(expected, child(at + "/states", state));
+    for (const auto& [status, expected] : expect.run_states) can_fail(expected, child(at + "/run_states", status));
+    for (const MeasureExpectation& wanted : expect.measures)
+        can_fail(wanted.expected, child(at + "/measures", wanted.measure));
+    for (std::size_t i = 0; i < expect.events.size(); ++i) can_fail(expect.events[i].count, child(at + "/events", i));
+    for (std::size_t i = 0; i < expect.dead_letters.size(); ++i)
+        can_fail(expect.dead_letters[i].count, child(at + "/dead_letters", i));
+}
+
 }  // namespace
 
 void check_numbers(const Expectations& expect, const std::string& at, const Topology& topology,
                    const std::set<std::string>* topics, std::vector<Finding>& findings) {
+    check_counts(expect, at, findings);
     for (const MetricExpectation& wanted : expect.metrics) {
         const engine::MetricInfo& metric = *find_metric(wanted.metric);
         for (const auto& [label, value] : wanted.labels) {

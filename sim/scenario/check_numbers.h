@@ -1,5 +1,5 @@
-// Finds fault with expectations of metrics and measures that could only ever hold, or only ever fail: of a label that has no such
-// value, or of a time without its unit.
+// Finds fault with expectations of counts, metrics and measures that could only ever hold, or only ever fail: of a label that has no such
+// value, of a time without its unit, or of at least none.
 #pragma once
 
 #include <set>

@@ -19,6 +19,7 @@
 #include "fakes/policy/parse.h"
 #include "fakes/redis/command.h"
 #include "sim/scenario/catalogue.h"
+#include "sim/scenario/check_directions.h"
 #include "sim/scenario/check_forged.h"
 #include "sim/scenario/check_numbers.h"
 #include "sim/scenario/check_workflows.h"
@@ -288,7 +289,7 @@ private:
             add(at + "/subject", "\"subject\" goes with \"forge\" and \"raw\" only");
         if (line.kind == Load::Kind::redis && !line.command.empty())
             one_of(upper(line.command.front()), redis_commands(), "Redis command", at + "/redis/0");
-        if (line.kind == Load::Kind::submit) directions(object, at);
+        if (line.kind == Load::Kind::submit) check_directions(object, at + "/job/env", findings_);
         if (line.kind != Load::Kind::submit) {
             for (const char* key : {"topic", "payload_bytes", "count", "rate"})
                 if (member(object, key) != nullptr &&
@@ -305,26 +306,6 @@ private:
                                                      : at,
                 fmt::format("no pool takes the topic \"{}\": cluster.pools.topics does not name it{}", line.topic,
                             engine::suggestion(line.topic, listed(topics_))));
-        }
-    }
-
-    /// The entries of the environment that workers and the gateway look for: fakes/worker/worker.h.
-    void directions(const json& object, const std::string& at) {
-        static const std::vector<std::string> kNames{"SIM_OUTCOME",      "SIM_SERVICE_MS", "SIM_OUTPUT",
-                                                     "SIM_OUTPUT_BYTES", "SIM_INPUT",      "SIM_FILLING"};
-        const json* job = member(object, "job");
-        const json* env = job == nullptr ? nullptr : member(*job, "env");
-        if (env == nullptr || !env->is_object()) return;
-        for (const auto& [name, value] : env->items()) {
-            const std::string here = child(at + "/job/env", name);
-            if (!name.starts_with("SIM_") || !value.is_string()) continue;
-            one_of(name, kNames, "direction of a job", here);
-            const std::string text = value.get<std::string>();
-            if (name == "SIM_OUTCOME") one_of(text, worker_outcomes(), "outcome of a worker", here);
-            const bool is_number = name == "SIM_SERVICE_MS" || name == "SIM_OUTPUT_BYTES";
-            if (is_number && (text.empty() || text.find_first_not_of("0123456789") != std::string::npos))
-                add(here, fmt::format("expected a whole number{}, got \"{}\"",
-                                      name == "SIM_SERVICE_MS" ? " of milliseconds" : "", text));
         }
     }
 
@@ -536,23 +517,7 @@ private:
         }
     }
 
-    /// One that any number of things meets.
-    void can_fail(const Expected& expected, const std::string& at) {
-        using Op = Expected::Op;
-        const bool is_idle = (expected.op == Op::ge && expected.value <= 0) ||
-                             ((expected.op == Op::gt || expected.op == Op::ne) && expected.value < 0);
-        if (is_idle) add(at, fmt::format("expected a comparison that can fail, got \"{}\"", expected.text));
-    }
-
     void numbers_of(const Expectations& expect, const std::string& at) {
-        for (const auto& [state, expected] : expect.states) can_fail(expected, child(at + "/states", state));
-        for (const auto& [status, expected] : expect.run_states) can_fail(expected, child(at + "/run_states", status));
-        for (const MeasureExpectation& wanted : expect.measures)
-            can_fail(wanted.expected, child(at + "/measures", wanted.measure));
-        for (std::size_t i = 0; i < expect.events.size(); ++i)
-            can_fail(expect.events[i].count, child(at + "/events", i));
-        for (std::size_t i = 0; i < expect.dead_letters.size(); ++i)
-            can_fail(expect.dead_letters[i].count, child(at + "/dead_letters", i));
         check_numbers(expect, at, topology_, strangers_speak(scenario_) ? nullptr : &named(), findings_);
     }
 
