@@ -231,7 +231,7 @@ void Presenter::checked(const SweepOutcome& outcome) {
             out_ << fmt::format("  {:<{}} {:>8}  {}\n", invariant.name, width, found->second, invariant.help);
             exercised.erase(found);
         }
-        // Somebody's own.
+        // Invariants that a program has added (RunOptions::rules).
         for (const auto& [name, count] : exercised) out_ << fmt::format("  {:<{}} {:>8}\n", name, width, count);
     }
     reports::Histories histories;

@@ -49,8 +49,8 @@ struct JobEnd {
     std::string reason;  // empty: its record gives none
 };
 
-/// An invariant of somebody else's, made anew for each run (sim/judge/rules.h says how). Every run judges it, whatever invariants its file
-/// names. It has a name that none of Lockstep's has.
+/// An invariant that a program adds to Lockstep's; its rules are made anew for each run (sim/judge/rules.h). Every run judges it, whatever
+/// invariants its file names. Its name is not one of Lockstep's, which is not checked.
 struct OwnInvariant {
     std::string name;
     void (*make)(Rules& rules, const engine::Tunables& tunables) = nullptr;

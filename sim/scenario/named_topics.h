@@ -10,7 +10,7 @@
 
 namespace lockstep::sim::detail {
 
-/// Whoever writes packets or keys as he likes may bring any topic, any subject and any worker.
+/// Load that publishes packets or writes keys directly may bring any topic, any subject and any worker.
 [[nodiscard]] bool strangers_speak(const Scenario& scenario);
 
 /// Whatever cluster and load of the document name, which is more than topics; `topics`: those of pools, at any time.

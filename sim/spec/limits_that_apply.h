@@ -45,7 +45,7 @@ public:
 
 private:
     [[nodiscard]] std::vector<const TimeLimits*> documents(Time from) const;
-    /// When what was under way at this time began at the earliest: nobody knows of a replica that was frozen or called in vain since.
+    /// The earliest start of what was under way at this time: not known of a replica that was frozen, or had a call unanswered, since.
     [[nodiscard]] Time begun_by(Time at) const;
 
     const Job& job_;
