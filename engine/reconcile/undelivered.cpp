@@ -47,9 +47,10 @@ Undelivered::Undelivered(Of what, const Context& context, SweepStore& sweeps, St
 Task<void> Undelivered::look(Ticker& ticker) {
     const StreamSequence looked_at = std::exchange(looked_at_, {});
     knows_what_is_hidden_ = false;
-    const LeaderWatch::Heard heard = watch_.heard();
     const auto state = co_await durable();
     if (!state) co_return;
+    // Not before: a floor counts only where nobody has come to lead until it was told.
+    const LeaderWatch::Heard heard = watch_.heard();
     if (!state->leader.empty()) {
         const auto kept = co_await marks_.of(durable_);
         if (!kept.applied()) co_return;
