@@ -49,7 +49,7 @@ Task<void> Undelivered::look(Ticker& ticker) {
     knows_what_is_hidden_ = false;
     const auto state = co_await durable();
     if (!state) co_return;
-    // Not before: a floor counts only where nobody has come to lead until it was told.
+    // Not before: a floor counts only if no other server came to lead before it was told.
     const LeaderWatch::Heard heard = watch_.heard();
     if (!state->leader.empty()) {
         const auto kept = co_await marks_.of(durable_);

@@ -439,7 +439,7 @@ void RunPass::keep_output(const std::string& step, json kept) {
 
 void RunPass::tell(std::string_view type, const StepRun* step, std::string_view message, json data,
                    std::string_view result_ptr) {
-    json event{{"time", wire::rfc3339(at_)}, {"type", type}, {"run_id", run_.id()}, {"workflow_id", workflow_.id}};
+    json event{{"time", wire::rfc3339(at_)}, {"type", type}, {"run_id", run_.id()}, {"workflow_id", run_.workflow()}};
     if (step != nullptr) {
         event["step_id"] = step->key();
         event["status"] = to_string(step->status());

@@ -18,7 +18,7 @@ constexpr const char* kJudged =
     "dead_letter_complete delay_timer_kept indexes_agree job_history legal_transitions lifetimes_kept lock_exclusion "
     "no_duplicate_dispatch no_lost_job nothing_leaks one_terminal_result records_true result_from_its_worker "
     "result_kept "
-    "run_cancel_told run_exclusion run_progress saga_exact";
+    "run_cancel_told run_exclusion run_progress runs_true saga_exact";
 constexpr engine::Duration kAnyTime = std::chrono::hours{24};
 
 TEST(OutsideView, AccusesNobodyAndHasSomethingToJudge) {

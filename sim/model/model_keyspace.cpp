@@ -140,6 +140,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
     key_lives_.field_set(client, key, field, before, after);
     if (is_written_by_scheduler(client)) output_names_.field(key, field, after, output_met_);
     leader_noted_ |= key == kLeaderNote;
+    if (runs_.any()) runs_.note_job(key, field, after);
     if (is_run_outbox(key)) {
         runs_.note_outbox(after);
         ask_for_step(client, field, after);
@@ -233,6 +234,7 @@ void Model::hash_set(fakes::NodeId client, std::string_view key, std::string_vie
 
 void Model::hash_removed(fakes::NodeId client, std::string_view key, std::string_view field, std::string_view before) {
     if (const auto of = tenant_key(key); of && of->part == TenantPart::turns) return unwrite_turns(of->tenant, field);
+    if (runs_.any()) runs_.note_job(key, field, std::nullopt);
     if (!key.starts_with(kJobHashPrefix)) return;
     Job& job = this->job(key.substr(kJobHashPrefix.size()));
     if (field == "ls_waits_since") job.slot.since = 0;
@@ -274,6 +276,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
         if (result_readers_.any()) client.valid() ? result_readers_.marked(*mark) : result_readers_.unmarked(*mark);
     }
     if (runs_.note_definition(key, after)) return;
+    if (runs_.any()) runs_.note_result(key, after);
     runs_.note_mark(key, after);
     run_turns_.string_set(client, key, after);
     if (const std::string_view run = run_of_document_key(key); !run.empty()) {
@@ -339,6 +342,7 @@ void Model::list_removed(fakes::NodeId client, std::string_view key, std::size_t
 void Model::zset_removed(fakes::NodeId client, std::string_view key, std::string_view member, double before) {
     leave_queues(client, key, member, before);
     list_run(key, member, std::nullopt);
+    if (runs_.any()) runs_.note_member(key, member, std::nullopt);
     end_rollback(key, member);
     if (is_place_in_queue(key)) ++job(member).occasions;
     const State index = state_of_index(key);
@@ -376,6 +380,7 @@ void Model::zset_set(fakes::NodeId client, std::string_view key, std::string_vie
         name_tenant(client, job(member), TenantNamed::Where::slots, of->tenant);
     set_timer(client, key, member, after);
     list_run(key, member, after);
+    if (runs_.any()) runs_.note_member(key, member, after);
     list_letter(key, member);
     record_score(client, key, member, after);
     if (const State index = state_of_index(key); index != State::absent) job(member).listings.list(index);
@@ -402,7 +407,7 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     for (RecordChange& change : changes_)
         if (is_job_lock(key) && change.job->name == key.substr(kJobLockPrefix.size())) change.is_let_go = true;
     run_turns_.key_removed(key);
-    runs_.key_removed(key);
+    runs_.key_removed(key, why);
     remove_from_queues(key, why, last);
     if (key == kLeaderNote) leader_noted_ = false;
     if (key == kSharedFailures)

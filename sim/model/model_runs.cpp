@@ -22,8 +22,9 @@ void Model::write_run(fakes::NodeId client, std::string_view name, std::string_v
     WorkflowRun& run = runs_.run(name);
     RunWritten& fact = note(RunWritten{}, client, nullptr, upcoming());
     fact.run = &run;
-    fact.before = std::exchange(run.document, parse_document(document));
+    fact.before = run.before = std::exchange(run.document, parse_document(document));
     fact.after = run.document;
+    run.told.clear();
     fact.definition = runs_.definition_of(run);
     fact.last_written = std::exchange(run.written, upcoming());
     fact.by_user = by_user(client);
@@ -63,8 +64,9 @@ void Model::ask_for_step(fakes::NodeId client, std::string_view field, std::stri
 void Model::note_timeline(fakes::NodeId client, std::string_view key, std::string_view entry) {
     constexpr std::string_view kTimelinePrefix = "wf:run:timeline:";
     constexpr std::string_view kOver = "step_delay_completed";
-    if (!key.starts_with(kTimelinePrefix) || entry.find(kOver) == std::string_view::npos) return;
-    const auto event = parse_document(entry);
+    if (!key.starts_with(kTimelinePrefix)) return;
+    auto event = parse_document(entry);
+    if (WorkflowRun* run = runs_.find(key.substr(kTimelinePrefix.size()))) run->told.push_back(event);
     if (member_text(*event, "type") != kOver) return;
     DelayOver& fact = note(DelayOver{}, client, nullptr, upcoming());
     fact.run = &runs_.run(key.substr(kTimelinePrefix.size()));

@@ -55,6 +55,10 @@ std::int64_t attempts_of(const json& step) {
     return attempts.is_number_integer() ? attempts.get<std::int64_t>() : 0;
 }
 
+bool is_called(const json& step) { return !member_of(member_of(step, "input"), "error").is_null(); }
+
+std::string failure_of(const json& step) { return member_text(member_of(step, "error"), "message"); }
+
 std::optional<engine::WallTime> time_of(const json& step, std::string_view name) {
     return engine::wire::parse_rfc3339(member_text(step, name));
 }

@@ -32,6 +32,10 @@ namespace lockstep::sim {
 [[nodiscard]] const nlohmann::json& steps_of(const nlohmann::json& run);
 /// How often a step has begun.
 [[nodiscard]] std::int64_t attempts_of(const nlohmann::json& step);
+/// A failure has called it, as the handler of another step's.
+[[nodiscard]] bool is_called(const nlohmann::json& step);
+/// Why it failed, in words; empty where it did not.
+[[nodiscard]] std::string failure_of(const nlohmann::json& step);
 [[nodiscard]] std::optional<engine::WallTime> time_of(const nlohmann::json& step, std::string_view name);
 
 }  // namespace lockstep::sim

@@ -1,5 +1,6 @@
 #include "sim/model/workflow_runs.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -9,6 +10,12 @@
 namespace lockstep::sim {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kOpenJobs = "lockstep:wf:open:", kDue = "lockstep:wf:due:", kAsked = "lockstep:wf:asked";
+
+}  // namespace
 
 WorkflowRun* WorkflowRuns::find(std::string_view name) const {
     const auto found = by_name_.find(name);
@@ -40,8 +47,43 @@ void WorkflowRuns::note_mark(std::string_view key, std::string_view mark) {
     if (run != nullptr) run->handling.mark(mark);
 }
 
-void WorkflowRuns::key_removed(std::string_view key) {
+WorkflowRun* WorkflowRuns::run_behind(std::string_view prefix, std::string_view key) const {
+    return key.starts_with(prefix) ? find(key.substr(prefix.size())) : nullptr;
+}
+
+void WorkflowRuns::note_job(std::string_view key, std::string_view job, std::optional<std::string_view> step) {
+    WorkflowRun* run = run_behind(kOpenJobs, key);
+    if (run == nullptr) return;
+    if (step)
+        run->kept.open.insert_or_assign(std::string(job), *step);
+    else if (const auto known = run->kept.open.find(job); known != run->kept.open.end())
+        run->kept.open.erase(known);
+}
+
+void WorkflowRuns::note_member(std::string_view key, std::string_view member, std::optional<double> score) {
+    if (key == kAsked) {
+        if (WorkflowRun* run = find(member)) run->kept.is_asked = score.has_value();
+        return;
+    }
+    WorkflowRun* run = run_behind(kDue, key);
+    if (run == nullptr) return;
+    if (score)
+        run->kept.due.insert_or_assign(std::string(member), static_cast<std::int64_t>(*score));
+    else if (const auto known = run->kept.due.find(member); known != run->kept.due.end())
+        run->kept.due.erase(known);
+}
+
+void WorkflowRuns::key_removed(std::string_view key, fakes::redis::Removal why) {
     note_mark(key, {});
+    for (const std::string_view prefix : {kOpenJobs, kDue}) {
+        WorkflowRun* run = run_behind(prefix, key);
+        if (run == nullptr) continue;
+        if (why != fakes::redis::Removal::deleted) run->kept.is_known = false;
+        if (prefix == kOpenJobs)
+            run->kept.open.clear();
+        else
+            run->kept.due.clear();
+    }
     if (WorkflowRun* run = find(run_of_document_key(key))) run->document.reset();
 }
 
@@ -55,6 +97,24 @@ bool WorkflowRuns::note_definition(std::string_view key, std::string_view value)
     return true;
 }
 
+void WorkflowRuns::note_result(std::string_view key, std::string_view text) {
+    constexpr std::string_view kResults = "res:";
+    constexpr std::size_t kBytesMax = 4096, kTextsMax = 8;
+    if (!key.starts_with(kResults) || run_of_job(key.substr(kResults.size())).empty()) return;
+    const auto [place, is_new] = results_.try_emplace(std::string(key));
+    std::vector<std::string>& texts = place->second;
+    const bool is_kept = (is_new || !texts.empty()) && texts.size() < kTextsMax && text.size() <= kBytesMax;
+    if (!is_kept)
+        texts.clear();
+    else if (std::ranges::find(texts, text) == texts.end())
+        texts.emplace_back(text);
+}
+
+const std::vector<std::string>* WorkflowRuns::results_at(std::string_view key) const {
+    const auto found = results_.find(key);
+    return found == results_.end() || found->second.empty() ? nullptr : &found->second;
+}
+
 void WorkflowRuns::lose_some(EventNumber present) {
     for (WorkflowRun& run : runs_) run.lost = present;
 }
@@ -63,6 +123,7 @@ void WorkflowRuns::restored(const fakes::redis::Keyspace& now, EventNumber prese
     lose_some(present);
     for (WorkflowRun& run : runs_) {
         run.restored = present;
+        run.kept.is_known = false;
         const auto* kept = now.find("wf:run:" + run.name);
         const auto* text = kept == nullptr ? nullptr : std::get_if<std::string>(&kept->value);
         run.document = text == nullptr ? nullptr : parse_document(*text);

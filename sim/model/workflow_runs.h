@@ -6,12 +6,14 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "fakes/redis/keyspace.h"
+#include "fakes/redis/observer.h"
 #include "sim/model/causes.h"
 #include "sim/model/names.h"
 
@@ -22,10 +24,21 @@ struct Job;
 /// Null: there is none. What cannot be parsed is a discarded document.
 using JsonDocument = std::shared_ptr<const nlohmann::json>;
 
+/// What engines keep beside the document of a run (redis-schema.md 11).
+struct RunTables {
+    std::map<std::string, std::string, std::less<>> open;  // jobs that it waits for, with their steps
+    std::map<std::string, std::int64_t, std::less<>> due;  // steps that are due by themselves, by milliseconds
+    bool is_asked = false;                                 // it stands among those to be visited
+    bool is_known = true;                                  // nothing of it was lost, evicted or put back
+};
+
 struct WorkflowRun {
     std::string name;
-    JsonDocument document;                                    // as Redis has it
-    EventNumber written = 0;                                  // last
+    JsonDocument document;    // as Redis has it
+    JsonDocument before;      // as it was before it was last written
+    EventNumber written = 0;  // last
+    RunTables kept;
+    std::vector<JsonDocument> told;                           // by its timeline, since then
     std::map<std::string, std::int64_t, std::less<>> listed;  // the second of its last change, by list: wf:runs:<list>
     EventNumber lost = 0;      // when Redis last lost data of this run, or that all runs share; 0: never, and so below
     EventNumber restored = 0;  // when that was the whole of its latest data
@@ -39,6 +52,7 @@ class WorkflowRuns {
 public:
     /// In the order in which they were first written; addresses are stable for a run of the simulator.
     [[nodiscard]] const std::deque<WorkflowRun>& all() const { return runs_; }
+    [[nodiscard]] bool any() const { return !runs_.empty(); }
     /// Null: it was never written.
     [[nodiscard]] WorkflowRun* find(std::string_view name) const;
     /// Some run is a step of this one, `<run>.<step>...`.
@@ -49,9 +63,16 @@ public:
     /// Makes it if it is new.
     WorkflowRun& run(std::string_view name);
     void note_mark(std::string_view key, std::string_view mark);
-    void key_removed(std::string_view key);
+    void key_removed(std::string_view key, fakes::redis::Removal why);
+    /// A field or a member of what is kept beside a run was written; nothing: taken away.
+    void note_job(std::string_view key, std::string_view job, std::optional<std::string_view> step);
+    void note_member(std::string_view key, std::string_view member, std::optional<double> score);
     /// False for a key that holds no definition.
     bool note_definition(std::string_view key, std::string_view value);
+    /// What the job of a step has given, where it is kept for readers.
+    void note_result(std::string_view key, std::string_view text);
+    /// All that has stood there, each once; null: nothing, or more than is kept.
+    [[nodiscard]] const std::vector<std::string>* results_at(std::string_view key) const;
     /// What is to be sent for a run, a packet.
     void note_outbox(std::string_view packet) { outboxes_.insert(std::hash<std::string_view>{}(packet)); }
     [[nodiscard]] bool was_in_outbox(std::string_view packet) const {
@@ -62,12 +83,16 @@ public:
     void cut_off(EventNumber present);
 
 private:
+    /// Of a key that begins like this; null: of none.
+    [[nodiscard]] WorkflowRun* run_behind(std::string_view prefix, std::string_view key) const;
+
     using Definitions = std::map<std::string, JsonDocument, std::less<>>;
 
     std::deque<WorkflowRun> runs_;
     std::map<std::string_view, WorkflowRun*> by_name_;
     Definitions of_workflows_, of_runs_;
-    std::unordered_set<std::size_t> outboxes_;  // digests of all that was in one
+    std::map<std::string, std::vector<std::string>, std::less<>> results_;  // empty: too many, or too long
+    std::unordered_set<std::size_t> outboxes_;                              // digests of all that was in one
 };
 
 }  // namespace lockstep::sim

@@ -221,7 +221,7 @@ Focus focus_of(const std::string& invariant) {
     if (invariant == "hearsay") return {.late = 3, .restart = true};
     if (invariant == "limits_in_force" || invariant == "valid_requests") return {.limited = 6};
     if (invariant == "fail_modes") return {.kernel_fault = true};
-    if (invariant == "delay_timer_kept" || invariant.starts_with("run_")) return {.runs = 2};
+    if (invariant == "delay_timer_kept" || invariant.starts_with("run")) return {.runs = 2};
     return {};
 }
 

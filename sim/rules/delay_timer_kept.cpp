@@ -5,8 +5,8 @@
 // Soon means: where the wait is long enough to be durable (`delay_persist_min`), within one interval of the poller and two more for
 // its lock, and a shorter one within the same of the reconciler; counted from when it was due, from the last disturbance, from when
 // the run's lock last ran out, from when a poller that has died had set the timer to, from when its parent let it begin
-// (`max_parallel`), or from when a gateway or an operator wrote the run, whichever comes last. Those set no timers: what they have
-// written is the reconciler's, and a delay that they take back is over once more.
+// (`max_parallel`), from when the run was tried again, or from when a gateway or an operator wrote it, whichever comes last. Those set no
+// timers: what they have written is the reconciler's, and a delay that they take back is over once more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -181,7 +181,11 @@ void DelayTimers::note_waits(Waits& waits, const RunWritten& written, const json
         if (!is_new && wait->second.due_ms == due_ms) continue;
         const bool durable = by_engine && due_ms - written.redis_ms >= engine::to_millis(tunables_.delay_persist_min);
         wait->second = {.due_ms = due_ms, .durable = durable, .since = written.event};
-        if (by_engine) judge_length(written, key, due_ms, *verdict);
+        // One that stood there when the run ended is that of the try that failed then.
+        const json was = written.before == nullptr ? json() : member_of(steps_of(*written.before), key);
+        const bool has_stood = member_text(was, "next_attempt_at") == member_text(step, "next_attempt_at");
+        if (has_stood) wait->second.place_since_ms = written.redis_ms;
+        if (by_engine && !has_stood) judge_length(written, key, due_ms, *verdict);
         waits.timer_moved_to_ms = 0;
     }
     for (auto& [key, wait] : waits.by_step) {

@@ -76,6 +76,25 @@ using DelaysTold = Told<DelayTimerKeptTest>;
 TEST_P(DelaysTold, AreJudged) { judge(); }
 INSTANTIATE_TEST_SUITE_P(Of, DelaysTold, ::testing::ValuesIn(kDelays), title_of);
 
+TEST_F(DelayTimerKeptTest, AWaitThatARunIsTriedAgainWithIsTheOneThatItHad) {
+    define_steps(R"({"id":"f","steps":{"d":{"type":"worker","retry":{"max_retries":1,"initial_backoff_sec":2}}}})");
+    const auto write = [this](const char* second, const char* status, const char* due, const char* retried) {
+        run(fmt::format(
+            R"({{"id":"r","workflow_id":"f","status":"{}","updated_at":"1970-01-01T00:00:{}Z"{},"steps":{{"d":)"
+            R"({{"status":"pending","attempts":1,"next_attempt_at":"1970-01-01T00:00:{}Z"}}}}}})",
+            status, second, retried, due));
+    };
+    constexpr const char* kRetried = R"(,"metadata":{"retried_at":"1970-01-01T00:00:11Z"})";
+    at(10s);
+    write("10", "running", "12", "");
+    write("10", "failed", "12", "");
+    at(11s);
+    write("11", "running", "12", kRetried);
+    EXPECT_THAT(found, IsEmpty());
+    write("11", "running", "14", kRetried);
+    EXPECT_THAT(found, ElementsAre(HasSubstr("is to wait for 3000 ms, and its definition says 2000")));
+}
+
 TEST_F(DelayTimerKeptTest, TheTimerOfARunIsThatOfTheEarliest) {
     at(10s);
     for (const double second : {60, 90}) {

@@ -1,6 +1,5 @@
 #include "sim/rules/invariants.h"
 
-
 #include "sim/rules/rules.h"
 #include "sim/scenario/catalogue.h"
 #include "sim/spec/giving_up.h"
@@ -102,6 +101,12 @@ std::vector<Invariant> make_table() {
          .paragraph = "engine/workflow/workflow.md 6",
          .rules = rules::run_progress,
          .excused_where_lost = kExcusedByEither},
+        {.name = "runs_true",
+         .help = "a workflow run's document says what its definition and its steps make of it",
+         .paragraph = "engine/workflow/workflow.md 4",
+         .rules = rules::runs_true,
+         .reads = {exactly(&T::wf_expr_max_length), exactly(&T::wf_expr_max_result_items),
+                   exactly(&T::wf_foreach_max_items)}},
         {.name = "run_cancel_told",
          .help = "a job that its workflow run needs no more is called off",
          .paragraph = "engine/workflow/workflow.md 9",

@@ -45,6 +45,7 @@ void routing_rules(Rules& rules, const engine::Tunables& tunables);
 void run_cancel_told(Rules& rules, const engine::Tunables& tunables);
 void run_exclusion(Rules& rules, const engine::Tunables& tunables);
 void run_progress(Rules& rules, const engine::Tunables& tunables);
+void runs_true(Rules& rules, const engine::Tunables& tunables);
 void saga_exact(Rules& rules, const engine::Tunables& tunables);
 void single_ticker(Rules& rules, const engine::Tunables& tunables);
 void slot_used(Rules& rules, const engine::Tunables& tunables);

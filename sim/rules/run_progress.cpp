@@ -3,12 +3,11 @@
 // 1. When all is quiet it is over, or waits for a human. Where the scenario's duration ran out before, it may wait for a later time.
 // 2. No step begins before what it depends on is satisfied, nor while as many of its siblings are at work as may be.
 //    A parallel step is over as soon as its strategy is decided by its children, and not before.
-//    Its condition, its max_retries and the end of its own job decide how it goes on.
+//    Its max_retries and the end of its own job decide how it goes on.
 // 3. What has ended stays as it is: no step that is over changes any more, no attempt is taken back, no step vanishes, and so no
 //    result that was applied; nor does a run that is over change. A run that has failed and may be tried again goes on from what has failed.
 // 4. Each attempt has one job, `<run>:<step>@<attempt>`, which is submitted only once a commit says so, and under one request: what
 //    stands in `lockstep:wf:outbox:<run>` for it is always the same.
-//    Its input is what workflow.md 5.1 says.
 // 5. A run is set aside only after as many visits in a row have not come back as may (delivery-semantics.md, "Work that never comes back").
 // 6. Lists of runs name it under the second of its last change, and those by status under its own alone (workflow.md 2).
 //
@@ -74,12 +73,11 @@ void attempts_in_order(const RunWritten& written, const StepChange& step, Verdic
 
 /// Why a step may not go on as it does; empty: it may.
 std::string forbids_change(const StepChange& step, const Model& model) {
-    for (const auto& rule : {against_its_condition, wrongly_transformed, tried_too_often})
-        if (std::string why = rule(step); !why.empty()) return why;
+    if (std::string why = tried_too_often(step); !why.empty()) return why;
     const bool has_begun =
         step_status(step.was) == "pending" && attempts_of(step.was) == 0 && begins(step_status(step.is));
     if (has_begun)
-        if (const std::string why = forbids_to_begin(step.definition, step.run, step.key); !why.empty())
+        if (const std::string why = forbids_to_begin(step.run.definition, step.run.after, step.key); !why.empty())
             return fmt::format("has begun, and {}", why);
     const std::string ended = job_that_ended(step);
     const Job* job = ended.empty() ? nullptr : model.find(ended);
@@ -103,7 +101,7 @@ void step_goes_on(const RunWritten& written, const StepChange& step, bool again,
         return;
     }
     attempts_in_order(written, step, verdict);
-    if (!step.definition.is_object()) return;
+    if (!step.run.definition.is_object()) return;
     verdict.cite("engine/workflow/workflow.md 5");
     const std::string why = forbids_change(step, model);
     verdict.require(why.empty(), since, "the step {} of the run {} {}", step.key, written.run->name, why);
@@ -134,8 +132,9 @@ void by_the_rules(const RunWritten& written, const Model& model, Verdict& verdic
                     written.run->name);
     const std::string undecided = is_run_over(is) ? "" : wrongly_decided(definition, after);
     verdict.require(undecided.empty() || !wrongly_decided(definition, before).empty(), since, "{}", undecided);
+    const DocumentChange change(definition, before, after);
     for (const auto& [key, step] : steps_of(after).items())
-        step_goes_on(written, {definition, after, key, member_of(steps_of(before), key), step}, again, model, verdict);
+        step_goes_on(written, {change, key, member_of(steps_of(before), key), step}, again, model, verdict);
 }
 
 /// As the whole command leaves it.
@@ -209,16 +208,6 @@ void run_progress(Rules& rules, const engine::Tunables&) {
     rules.add([](const RunWritten& written, const Model&, Verdict& verdict) { is_listed(written, verdict); });
     rules.add(comes_to_its_end);
     rules.add(was_set_aside_late);
-    rules.add([](const StepInputWritten& input, const Model& model, Verdict& verdict) {
-        const JsonDocument definition = model.runs().definition_of(*input.run);
-        if (is_incomplete(*input.run) || definition == nullptr || input.run->document == nullptr) return;
-        const std::string_view of_run = input.run->name;
-        const std::string key(
-            input.job->name.substr(of_run.size() + 1, input.job->name.rfind('@') - of_run.size() - 1));
-        const std::string wrong = wrong_input(*definition, *input.run->document, key, *parse_document(input.text));
-        verdict.exercised();
-        verdict.require(wrong.empty(), input.run->written, "it is given {}", wrong);
-    });
     rules.add([](const StepSubmitted& submitted, const Model&, Verdict& verdict) {
         verdict.cite("engine/delivery-semantics.md#workflow-runs, 2");
         verdict.require(is_incomplete(*submitted.run) || submitted.job->step.is_named, submitted.run->written,

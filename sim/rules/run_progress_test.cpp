@@ -44,7 +44,6 @@ struct RunProgressTest : RuleTest {
             {"submit", [this](auto& job) { submit(job); }},
             {"other", [this](auto& job) { store(job, nullptr); }},
             {"ask_for", [this](auto& request) { ask_for("r:a@1", request.c_str()); }},
-            {"give", [this](auto& text) { set_text("ctx:r:b@1", text); }},
         });
     }
     void write_by(NodeId node, std::string_view status, std::string_view steps) {
@@ -128,8 +127,6 @@ constexpr Story kRuns[] = {
      "write={\"sign\":{\"status\":\"waiting\",\"attempts\":1,\"job_id\":\"r:sign@1\"}} "
      "write={\"sign\":{\"status\":\"failed\",\"attempts\":1,\"job_id\":\"r:sign@1\"}}",
      "the step sign of the run r is pending, and its job r:sign@1 is APPROVAL"},
-    {"AJobIsGivenTheInputOfItsStep", "gateway={} give={\"x\":1} ok give={\"x\":2}",
-     "r:b@1: it is given {\"x\":2}, and by its workflow it is {\"x\":1}"},
     {"AStepEndsOnlyOnceItsJobHas",
      "job_is=FAILED write={\"a\":{\"status\":\"running\",\"attempts\":1,\"job_id\":\"r:a@1\"}} "
      "write={\"a\":{\"status\":\"failed\",\"attempts\":1,\"job_id\":\"r:a@1\"}} ok "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <set>
 
 #include "sim/model/run_document.h"
 
@@ -152,7 +153,7 @@ std::string forbids_to_begin(const json& definition, const json& run, const std:
         if (is_target_of(other, key) && step_status(choice) != "succeeded")
             return fmt::format("{}, which may choose it, has not chosen", id);
     }
-    const bool called = !member_of(member_of(member_of(steps_of(run), key), "input"), "error").is_null();
+    const bool called = is_called(member_of(steps_of(run), key));
     if (std::string why = forbids_to_be_called(definition, run, key, called); !why.empty() || called) return why;
     for (const json& dependency : member_of(step, "depends_on")) {
         if (!dependency.is_string()) continue;
@@ -186,7 +187,9 @@ std::string wrongly_decided(const json& definition, const json& run) {
         const json& children = member_of(input, "steps");
         if (member_text(step, "type") != "parallel" || !children.is_array() || step.contains("output_schema")) continue;
         const std::string strategy = member_text(input, "strategy");
-        if (strategy == "n_of_m" && !member_of(input, "required").is_number_integer()) continue;  // a template
+        const json& counted = member_of(member_of(record, "counts"), "required");
+        const json& required = counted.is_null() ? member_of(input, "required") : counted;
+        if (strategy == "n_of_m" && !required.is_number_integer()) continue;  // it has not begun
         std::int64_t succeeded = 0, open = 0;
         auto all = static_cast<std::int64_t>(children.size());
         for (const json& child : children) {
@@ -200,7 +203,7 @@ std::string wrongly_decided(const json& definition, const json& run) {
             if (status == "pending" || status == "running" || status == "waiting" || recovery == StepRecovery::open)
                 ++open;
         }
-        const std::int64_t needed = strategy == "any" ? 1 : strategy == "n_of_m" ? whole(input, "required") : all;
+        const std::int64_t needed = strategy == "any" ? 1 : strategy == "n_of_m" ? required.get<std::int64_t>() : all;
         const std::string status = step_status(record);
         const std::string_view is = status == "running" && succeeded >= needed         ? "goes on, and enough"
                                     : status == "running" && succeeded + open < needed ? "goes on, and not enough can"
@@ -211,6 +214,54 @@ std::string wrongly_decided(const json& definition, const json& run) {
                                member_text(run, "id"), is, succeeded, all, needed);
     }
     return {};
+}
+
+std::set<std::string> named_by(const json& definition, StepReference as) {
+    std::set<std::string> names;
+    const auto add = [&names](const json& one) {
+        if (one.is_string()) names.insert(one.get<std::string>());
+    };
+    for (const json& step : member_of(definition, "steps")) {
+        const json& input = member_of(step, "input");
+        const std::string type = member_text(step, "type");
+        switch (as) {
+            case StepReference::handler: add(member_of(step, "on_error")); break;
+            case StepReference::dependency: std::ranges::for_each(member_of(step, "depends_on"), add); break;
+            case StepReference::child:
+                if (type == "parallel") std::ranges::for_each(member_of(input, "steps"), add);
+                if (type == "loop") add(member_of(input, "body_step"));
+                break;
+        }
+    }
+    return names;
+}
+
+std::string status_by_steps(const json& definition, const json& run) {
+    std::set<std::string> ends;
+    bool waits = false, is_open = false;
+    const auto children = named_by(definition, StepReference::child);
+    const auto handlers = named_by(definition, StepReference::handler);
+    for (const auto& [id, step] : member_of(definition, "steps").items()) {
+        const json& record = member_of(steps_of(run), id);
+        if (children.contains(id) || (handlers.contains(id) && !is_called(record))) continue;
+        const std::string status = step_status(record);
+        const StepRecovery recovery = recovery_of(definition, run, id);
+        waits = waits || status == "waiting";
+        is_open = is_open || recovery == StepRecovery::open || status == "pending" || status == "running";
+        // Of a handler the step counts that it should have made good, with its own end.
+        const bool counts = recovery == StepRecovery::none && !is_called(record) && !is_not_taken(record);
+        if (counts && is_step_over(status)) ends.insert(status == "cancelled" ? "failed" : status);
+    }
+    for (const char* end : {"failed", "denied", "timed_out"})
+        if (ends.contains(end)) return end;
+    return waits ? "waiting" : is_open ? "running" : "succeeded";
+}
+
+bool is_ended_from_outside(const json& before, const json& after) {
+    const bool ends = is_run_over(member_text(after, "status")) && !is_run_over(member_text(before, "status"));
+    const std::string why = failure_of(after);
+    // That a handler was used already is why it fails by its steps.
+    return ends && !why.empty() && why.find(" was already used by ") == std::string::npos;
 }
 
 bool is_tried_again(const json& before, const json& after) {

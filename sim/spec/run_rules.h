@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -42,8 +43,15 @@ struct RunWaits {
 /// A step of which more children are at work than its `max_parallel`; empty: none.
 [[nodiscard]] std::string has_too_many_at_work(const nlohmann::json& definition, const nlohmann::json& run);
 /// What is wrong with how a parallel step was decided, by its strategy and the statuses of its children (workflow.md 5.4); empty:
-/// nothing. Not told of a step that may fail for what its children gave, or that evaluates how many it needs.
+/// nothing. Not told of a step that may fail for what its children gave.
 [[nodiscard]] std::string wrongly_decided(const nlohmann::json& definition, const nlohmann::json& run);
+/// As what one step of a definition names another.
+enum class StepReference : std::uint8_t { dependency, child, handler };
+[[nodiscard]] std::set<std::string> named_by(const nlohmann::json& definition, StepReference as);
+/// What the run's status is by those of its steps (workflow.md 6).
+[[nodiscard]] std::string status_by_steps(const nlohmann::json& definition, const nlohmann::json& run);
+/// The run ends by its time limit, by a request, or because it cannot go on: all its open steps end with it, and none by its own rules.
+[[nodiscard]] bool is_ended_from_outside(const nlohmann::json& before, const nlohmann::json& after);
 /// A person has had the run tried again (workflow.md 9).
 [[nodiscard]] bool is_tried_again(const nlohmann::json& before, const nlohmann::json& after);
 /// Why a run that is like this may not be tried again; empty: it may.

@@ -1,25 +1,17 @@
-// How a step of a workflow run may go on, by its definition (workflow.md 5.5, 5.6 and 6.1); see run_rules.h.
+// How a step of a workflow run may go on, by its definition and what its expressions are worth (workflow.md 5 and 6.1); see
+// run_rules.h.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
+#include <vector>
+
+#include "sim/spec/run_values.h"
 
 namespace lockstep::sim {
 
-/// A step before and after its run was written.
-struct StepChange {
-    const nlohmann::json& definition;  // of the workflow
-    const nlohmann::json& run;         // afterwards
-    const std::string& key;
-    const nlohmann::json& was;
-    const nlohmann::json& is;
-};
-
-/// Why its condition forbids what has come of the step: it has begun, or was passed by. Empty: it does not, or is neither a bare
-/// member of the input nor `member % 2`.
-[[nodiscard]] std::string against_its_condition(const StepChange& change);
+/// Why the step may not have gone on as it did: its gate, its kind, its counts and its tries. Empty: it may.
+[[nodiscard]] std::string forbids_to_go_on(const StepChange& change);
 
 /// Why a step with a job has begun more often than its `max_retries` allows, with the first try. Empty: it has not, or somebody has had
 /// its run tried again.
@@ -29,12 +21,14 @@ struct StepChange {
 /// and only its gate or its time limit has it tried again (workflow.md 5.2).
 [[nodiscard]] std::string job_that_ended(const StepChange& change);
 
-/// What is wrong with the input of the job of a step, which is this (workflow.md 5.1); empty: nothing, or it holds more than bare members
-/// of the run's input and the item.
-[[nodiscard]] std::string wrong_input(const nlohmann::json& definition, const nlohmann::json& run,
-                                      const std::string& key, const nlohmann::json& input);
+/// What is wrong with the output of a step whose job ends by the change and has given one of these texts (workflow.md 5.6); empty:
+/// nothing.
+[[nodiscard]] std::string wrong_result(const StepChange& change, const std::vector<std::string>& texts);
 
-/// Why what a transform gives is not what its template says; empty: it is, or holds more than bare members of the input.
-[[nodiscard]] std::string wrongly_transformed(const StepChange& change);
+/// What is wrong with the document under the context pointer of a step's job (workflow.md 5.1, 5.2); empty: nothing.
+[[nodiscard]] std::string wrong_input(const StepChange& change, const nlohmann::json& input);
+
+/// What is wrong with the document of a run that a step of `parent` has begun (workflow.md 5.4); empty: nothing.
+[[nodiscard]] std::string wrongly_begun(const nlohmann::json& child, const StepChange& parent);
 
 }  // namespace lockstep::sim
