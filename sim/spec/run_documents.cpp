@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -70,9 +72,18 @@ std::string wrong_copies(const StepChange& change) {
 /// Its first part, of a dotted path.
 std::string head_of(const std::string& path) { return path.substr(0, path.find('.')); }
 
-json context_of(const json& run) {
+const json& context_of(const json& run) {
+    static const json kNone = json::object();
     const json& context = member_of(run, "context");
-    return context.is_object() ? context : json::object();
+    return context.is_object() ? context : kNone;
+}
+
+/// A member that is another one afterwards, and may not be; empty: none.
+std::string changed_member(const json& before, const json& after, const std::function<bool(const std::string&)>& may) {
+    for (const json* one : {&before, &after})
+        for (const auto& [name, value] : one->items())
+            if (!may(name) && member_of(before, name) != member_of(after, name)) return name;
+    return {};
 }
 
 /// Members of the context that steps may have written to by this visit.
@@ -95,9 +106,8 @@ bool is_kept(const json& kept, const json& record) {
 }
 
 std::string wrong_outputs(const DocumentChange& change) {
-    const json before = context_of(change.before), after = context_of(change.after);
-    const json& was = member_of(before, "steps");
-    const json& is = member_of(after, "steps");
+    const json& was = member_of(context_of(change.before), "steps");
+    const json& is = member_of(context_of(change.after), "steps");
     for (const auto& [step, kept] : is.items()) {
         const json& record = member_of(steps_of(change.after), step);
         const bool is_new = std::ranges::find(change.ended, step) != change.ended.end();
@@ -118,21 +128,20 @@ std::string wrong_outputs(const DocumentChange& change) {
 std::string wrong_context(const DocumentChange& change) {
     const std::set<std::string> written = written_members(change);
     if (written.contains("*") || written.contains("steps")) return {};
-    const json before = context_of(change.before), after = context_of(change.after);
-    json members = before;
-    members.update(after);
-    for (const auto& [name, value] : members.items())
-        if (name != "steps" && !written.contains(name) && member_of(before, name) != member_of(after, name))
-            return fmt::format("has {} in its context under {}, and had {}", json_text(member_of(after, name)), name,
-                               json_text(member_of(before, name)));
-    return wrong_outputs(change);
+    const json& before = context_of(change.before);
+    const json& after = context_of(change.after);
+    const std::string changed = changed_member(
+        before, after, [&written](const std::string& name) { return name == "steps" || written.contains(name); });
+    if (changed.empty()) return wrong_outputs(change);
+    return fmt::format("has {} in its context under {}, and had {}", json_text(member_of(after, changed)), changed,
+                       json_text(member_of(before, changed)));
 }
 
 std::string wrong_output(const DocumentChange& change) {
     const json& output = member_of(change.after, "output");
     if (member_text(change.after, "status") != "succeeded")
         return output.is_null() ? "" : fmt::format("has the output {}, and has not succeeded", json_text(output));
-    const json context = context_of(change.after);
+    const json& context = context_of(change.after);
     json due = member_of(context, "output");
     if (due.is_null()) {
         due = json::object();
@@ -154,14 +163,9 @@ bool may_change(const std::string& name) {
 }
 
 std::string wrong_member(const DocumentChange& change) {
-    json members = change.before;
-    members.update(change.after);
-    for (const auto& [name, value] : members.items()) {
-        const json& was = member_of(change.before, name);
-        const json& is = member_of(change.after, name);
-        if (!may_change(name) && was != is)
-            return fmt::format("has the {} {}, and had {}", name, json_text(is), json_text(was));
-    }
+    if (const std::string changed = changed_member(change.before, change.after, may_change); !changed.empty())
+        return fmt::format("has the {} {}, and had {}", changed, json_text(member_of(change.after, changed)),
+                           json_text(member_of(change.before, changed)));
     const bool is_new_end = is_run_over(member_text(change.after, "status"));
     const json& now = member_of(change.after, "updated_at");
     const json& begun = member_of(change.before, "started_at");
