@@ -255,7 +255,7 @@ std::string wrongly_spread(const StepChange& change, const json& step) {
         });
         return may_be ? "" : fmt::format("has failed, and {} is {}", by, items.text());
     }
-    if (!has_ended(change, "succeeded") || member_text(change.is, "skip_reason") == "condition_false") return {};
+    if (!has_ended(change, "succeeded")) return {};
     json outputs = json::array();
     for (std::size_t n = 0; n < member_of(change.is, "resolved_items").size(); ++n)
         outputs.push_back(
@@ -317,7 +317,6 @@ std::string wrongly_repeated(const StepChange& change, const json& step) {
     const LoopQuestions loop{change, change.key, member_of(step, "input"), rounds_of(change, change.key)};
     const bool is_used_up = static_cast<std::int64_t>(loop.rounds) >= loop.most(change.is);
     if (has_ended(change, "succeeded")) {
-        if (member_text(change.is, "skip_reason") == "condition_false") return {};
         if (!loop.can_be_over() && !(is_used_up && !loop.has_end()))
             return fmt::format("is over after {} rounds, and goes on by its input", loop.rounds);
         return gives_another(change, {{loop.last()}, false}, "its last round", "-");
