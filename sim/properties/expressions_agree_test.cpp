@@ -110,7 +110,7 @@ Node drawn_leaf(Wanted wanted) {
     } else {
         leaf.value = *rc::gen::element<Json>(nullptr, true, false, 0, 1, 2, "", "a", "k");
         leaf.name = *rc::gen::element<std::string>("input.list", "input.map", "input.map.k", "input.yes", "input.none",
-                                                   "steps.a.output", "nobody", "item", "input.n");
+                                                   "steps.a.output", "unknown", "item", "input.n");
     }
     return leaf;
 }
