@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "sim/rules/calm_rules.h"
 #include "sim/scenario/topology.h"
 
@@ -199,9 +201,12 @@ void Messages::judge_requeued(const DeliveryAnswered& answered, const Message& m
                     "it is requeued for {} ms, as if a server did not answer, and every server has",
                     engine::to_millis(delay));
     if (is_of_servers || delay != tunables_.retry_delay_busy) return;
-    const bool is_others = job.replayed >= since || message.is_locked || job.takings > message.takings + 1 ||
-                           job.unsettled > 1 || !job.uncounted.empty() || job.crowded >= since ||
-                           job.written_by_others >= since || !about.lock.is_known ||
+    const LockGrant* lock = model.lock_grants().find(fmt::format("{}{}", kJobLockPrefix, about.name));
+    // A call that the replica has given up took it, and no handler knows.
+    const bool is_unknown = lock != nullptr && lock->holder == answered.node && !lock->is_confirmed;
+    const bool is_others = is_unknown || job.replayed >= since || message.is_locked ||
+                           job.takings > message.takings + 1 || job.unsettled > 1 || !job.uncounted.empty() ||
+                           job.crowded >= since || job.written_by_others >= since || !about.lock.is_known ||
                            (about.lock.holder.valid() && about.lock.holder != answered.node);
     verdict.require(is_others, message.delivered.event,
                     "it is requeued for {} ms as a job that another handles, and none has been at it",

@@ -12,8 +12,8 @@
 // 3. A message is not requeued for the delay of a store or a bus that did not answer, unless a call of its replica got none or an error, or
 //    that delay is what is left of another one that its job has been given.
 // 4. Nor for the delay of a job that another handles, unless another has been at the job since it was delivered: another message
-//    about it that is not settled, its lock held by others, or a state that another has written. A job whose state is
-//    `pending_age` old may be handled by the same replica already, which replays it.
+//    about it that is not settled, its lock held by others or by a call that the replica has given up, or a state that another has
+//    written. A job whose state is `pending_age` old may be handled by the same replica already, which replays it.
 // 5. A job is DISPATCHED once. It goes back to SCHEDULED only where its dispatch could not be sent, or its worker had fallen
 //    silent.
 // 6. Policy is asked about a job once for each occasion (Job::occasions); a job that waits beyond `pending_age` is tried once more for each

@@ -26,6 +26,12 @@ struct CalmWeatherTest : RuleTest {
             {"ack", [this](auto&) { answer(EventKind::ack, {}, message, by); }},
             {"busy", [this](auto&) { requeue_as_busy(message, by); }},
             {"lock", [this](auto& key) { lock(EventKind::lock_acquired, by, key.empty() ? kLockOfJ : key); }},
+            {"hold",
+             [this](auto&) {
+                 observe(EventKind::lock_acquired, "J", {.key = kLockOfJ, .name = "token"}, When::applied, by);
+                 observe(EventKind::redis, "J", {.key = kLockOfJ, .payload = "token"}, When::before, by);
+                 observe(EventKind::redis, "J", {.key = kLockOfJ, .payload = ":1"}, When::answered, by);
+             }},
             {"unlock", [this](auto&) { lock(EventKind::lock_released, by); }},
             {"expire",
              [this](auto& key) { lock(EventKind::lock_expired, Topology::kRedis, key.empty() ? kLockOfJ : key); }},
@@ -132,6 +138,8 @@ constexpr Story kCalmMessages[] = {
      "as if a server did not answer"},
     {"AJobThatNoOtherHasIsNotBusy", "deliver lock unlock busy",
      "as a job that another handles, and none has been at it"},
+    {"NorIsOneWhoseLockTheReplicaKnowsToHold", "deliver lock busy ok unlock +1s deliver hold busy",
+     "as a job that another handles, and none has been at it"},
     {"WhatAReplicaHadWhenNatsLostPowerItMayHaveStill",
      "deliver@other m=2 deliver disturb=nats.power_cut +10min deliver busy ok m=1 ack@other m=2 ack ack +1s m=3 "
      "deliver busy",
@@ -142,7 +150,7 @@ constexpr Story kCalmMessages[] = {
      "deliver failover busy ok +500ms deliver lock unlock busy ok +500ms deliver busy", "and none has been at it"},
     // Also where the job is settled before its message is requeued.
     {"AReplicaMayReplayAJobThatHasWaitedLongWhenItsMessageComes",
-     "state=PENDING@gateway age=-1s deliver lock busy unlock +1s deliver lock state=APPROVAL_REQUIRED unlock busy",
+     "state=PENDING@gateway age=-1s deliver hold busy unlock +1s deliver lock state=APPROVAL_REQUIRED unlock busy",
      "and none has been at it"},
     {"ALockASecondMessageOrAUserAreOthers",
      "lock@other deliver busy unlock@other deliver m=2 deliver@other ack@other m=1 busy +1s deliver "
