@@ -48,7 +48,10 @@ Task<OutputPassage> OutputGate::judge(const cap::JobResult& result, const JobFac
             LogLevel::warn, "output not checked: the job's request is missing",
             {{"job_id", result.job_id()}, {"error", request.error().detail}, {"withheld", closed}});
         skip(facts.topic);
-        if (closed) passage.verdict = withheld_unseen(result);
+        if (closed) {
+            passage.verdict = withheld_unseen(result);
+            count_verdict(context_, *passage.verdict, facts.topic);
+        }
         co_return passage;
     }
     passage.to_scan = std::make_shared<const cap::JobRequest>(std::move(*request));

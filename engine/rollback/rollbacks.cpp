@@ -77,17 +77,19 @@ Task<void> Rollbacks::roll_back(SagaName saga, Token token) {
     const Duration limit = std::min(tunables.saga_rollback_timeout, tunables.saga_lock_ttl);
     INVARIANT(limit <= lease.terms().life, "saga {} is rolled back for {} ns under a lock of {} ns", saga.text(),
               limit.count(), lease.terms().life.count());
-    co_await work_off(saga, lease, {began + limit, began + lease.terms().life});
+    const bool has_begun = co_await work_off(saga, lease, {began + limit, began + lease.terms().life});
     at_work_.erase(saga.text());
     count_active();
+    if (!has_begun) co_return;
     context_.ports.metrics.observe(Metric::saga_rollback_duration,
                                    std::chrono::duration<double>(context_.ports.clock.monotonic() - began).count());
 }
 
-Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits limits) {
+Task<bool> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits limits) {
     // However long the lock and policy take, one entry is dealt with.
     MonoTime until = limits.of_the_first;
     auto step = co_await sagas_.begin(saga, lease);
+    const bool has_begun = step.applied() && step.value().kind == SagaStep::Kind::entry;
     const LostHandlings lost = step.applied() ? step.value().lost : LostHandlings{};
     // It takes long, so that only one that is to be alone is in the room.
     Room::Place place;
@@ -96,7 +98,7 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits li
     const HandlingStart start = co_await start_handling(context_, lease, place, lost);
     if (start == HandlingStart::not_now) {
         co_await lease.release();
-        co_return;
+        co_return has_begun;
     }
     // What its last rollbacks were at when they were lost is the first entry.
     bool is_set_aside = start == HandlingStart::set_aside;
@@ -128,9 +130,9 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits li
     }
     if (step.applied()) {
         switch (step.value().kind) {
-            case SagaStep::Kind::over: co_return;
-            case SagaStep::Kind::busy: context_.ports.log.reached("rollback_found_busy"); co_return;
-            case SagaStep::Kind::lost: context_.ports.log.reached("rollback_lost_lock"); co_return;
+            case SagaStep::Kind::over: co_return has_begun;
+            case SagaStep::Kind::busy: context_.ports.log.reached("rollback_found_busy"); co_return has_begun;
+            case SagaStep::Kind::lost: context_.ports.log.reached("rollback_lost_lock"); co_return has_begun;
             case SagaStep::Kind::entry: break;
         }
     }
@@ -139,6 +141,7 @@ Task<void> Rollbacks::work_off(const SagaName& saga, Lease& lease, TimeLimits li
     context_.ports.log.event(LogLevel::warn, "rollback interrupted, will be resumed",
                              {{"saga", saga.text()}, {"error", why}});
     co_await lease.release();
+    co_return has_begun;
 }
 
 Task<Rollbacks::Undone> Rollbacks::undo(const cap::JobRequest& job, MonoTime until) {

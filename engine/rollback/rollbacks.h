@@ -55,8 +55,8 @@ private:
     };
 
     [[nodiscard]] Task<void> roll_back(SagaName saga, Token token);
-    /// Works off entries until none is left, the time is over or something fails.
-    [[nodiscard]] Task<void> work_off(const SagaName& saga, Lease& lease, TimeLimits limits);
+    /// Works off entries until none is left, the time is over or something fails. Whether this replica had something to roll back.
+    [[nodiscard]] Task<bool> work_off(const SagaName& saga, Lease& lease, TimeLimits limits);
     [[nodiscard]] Task<Undone> undo(const cap::JobRequest& job, MonoTime until);
     [[nodiscard]] Task<bool> publish(const cap::JobRequest& job);
     [[nodiscard]] DeadLetter letter_for(const SagaName& saga, const std::string& entry, const std::string& refusal);

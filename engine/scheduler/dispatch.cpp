@@ -120,6 +120,7 @@ Task<Disposition> Dispatcher::no_worker(JobLease& lease, const DispatchOrder& or
         case Committed::Kind::refused: co_return Disposition::done();  // it ended otherwise meanwhile
         case Committed::Kind::ok: break;
     }
+    replica_.ports.metrics.add(Metric::jobs_completed, {letter.topic, cap::JobStatus_Name(letter.status)});
     co_await dead_letters_.announce(letter);
     co_return Disposition::done();
 }

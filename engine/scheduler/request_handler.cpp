@@ -125,10 +125,9 @@ Task<Disposition> RequestHandler::under_lock(JobLease& lease, Taken job) {
         replica_.ports.log.reached("not_due_yet");
         co_return Disposition::postponed(job.facts.due_in);
     }
-    replica_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
-    if (job.facts.first_received && !wire::carries_grant(job.request))
-        replica_.ports.metrics.add(Metric::jobs_first_received, {job.request.topic()});
     if (!adopt_stored_request(job)) co_return drop(job.request, "the job is another tenant's, and cannot be read");
+    replica_.ports.metrics.add(Metric::jobs_received, {job.request.topic()});
+    if (job.facts.first_received) replica_.ports.metrics.add(Metric::jobs_first_received, {job.request.topic()});
     const auto conflict = one_tenant() ? wire::tenant_conflict(job.request) : std::nullopt;
     // Others write into the store, too: what comes from there is held to the same rules as what is delivered (D-23).
     if (const auto flaw = conflict ? conflict : wire::malformation(job.request)) {
