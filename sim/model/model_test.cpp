@@ -164,6 +164,17 @@ TEST_F(ModelTest, OfSingleKeysOnlyTheHashAndPlacesOfAJobCountAsLost) {
     EXPECT_FALSE(lost("copy")) << "a job is given up whose request cannot be read";
 }
 
+TEST_F(ModelTest, WhatRedisHasLostOfTheResultsOfARunIsNotKnown) {
+    const auto result = [this](const char* key) { return model.runs().results_at(key); };
+    for (const char* key : {"wf:run:r", "res:r:a@1", "res:r:b@1"}) keys.set_string(key, "{}", fakes::redis::kNever);
+    ASSERT_NE(result("res:r:a@1"), nullptr);
+    keys.remove(*keys.find("res:r:a@1"), Removal::evicted);
+    EXPECT_EQ(result("res:r:a@1"), nullptr);
+    EXPECT_NE(result("res:r:b@1"), nullptr);
+    keys.restore([this] { keys.set_string("wf:run:r", "{}", fakes::redis::kNever); });
+    EXPECT_EQ(result("res:r:b@1"), nullptr);
+}
+
 TEST_F(ModelTest, WhatARestartTakesIsNoFailovers) {
     const auto take_back = [this](std::string_view key) {
         set(key, "state", "DISPATCHED");

@@ -75,6 +75,8 @@ void WorkflowRuns::note_member(std::string_view key, std::string_view member, st
 
 void WorkflowRuns::key_removed(std::string_view key, fakes::redis::Removal why) {
     note_mark(key, {});
+    const auto given = why == fakes::redis::Removal::deleted ? results_.end() : results_.find(key);
+    if (given != results_.end()) given->second.clear();
     for (const std::string_view prefix : {kOpenJobs, kDue}) {
         WorkflowRun* run = run_behind(prefix, key);
         if (run == nullptr) continue;
@@ -121,6 +123,7 @@ void WorkflowRuns::lose_some(EventNumber present) {
 
 void WorkflowRuns::restored(const fakes::redis::Keyspace& now, EventNumber present) {
     lose_some(present);
+    for (auto& [key, texts] : results_) texts.clear();
     for (WorkflowRun& run : runs_) {
         run.restored = present;
         run.kept.is_known = false;

@@ -71,7 +71,7 @@ public:
     bool note_definition(std::string_view key, std::string_view value);
     /// What the job of a step has given, where it is kept for readers.
     void note_result(std::string_view key, std::string_view text);
-    /// All that has stood there, each once; null: nothing, or more than is kept.
+    /// All that has stood there, each once; null: nothing, more than is kept, or Redis has lost some.
     [[nodiscard]] const std::vector<std::string>* results_at(std::string_view key) const;
     /// What is to be sent for a run, a packet.
     void note_outbox(std::string_view packet) { outboxes_.insert(std::hash<std::string_view>{}(packet)); }
@@ -91,7 +91,7 @@ private:
     std::deque<WorkflowRun> runs_;
     std::map<std::string_view, WorkflowRun*> by_name_;
     Definitions of_workflows_, of_runs_;
-    std::map<std::string, std::vector<std::string>, std::less<>> results_;  // empty: too many, or too long
+    std::map<std::string, std::vector<std::string>, std::less<>> results_;  // empty: too many, too long, or lost
     std::unordered_set<std::size_t> outboxes_;                              // digests of all that was in one
 };
 
