@@ -287,7 +287,7 @@ TEST_F(Cli, ARunThatHoldsIsZeroAndTakesFiveLines) {
     const std::string said = std::regex_replace(out.str(), std::regex(R"(in \d+ms\.)"), "in 0ms.");
     EXPECT_EQ(said, fmt::format("lockstep {}: 2 scenarios, 2 runs, 1 thread\n"
                                 "2 runs: 2 passed, 0 failed. 2m02s of virtual time and 20 events in 0ms.\n"
-                                "51 invariants put to the test, 204 times; 1 of 1 fault took effect; 1 rare "
+                                "52 invariants put to the test, 208 times; 1 of 1 fault took effect; 1 rare "
                                 "branch reached (-v lists them).\n\nPASSED: 2 runs held.\n",
                                 kVersion));
     EXPECT_EQ(err.str(), "");

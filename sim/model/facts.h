@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -157,6 +158,7 @@ struct Delivered : ObservedInside {
     MessageLife message;  // with this delivery
     bool is_packet = true;
     bool has_request = false;
+    std::string_view topic;      // of that; valid during the call
     bool is_submission = false;  // by the schedulers' durable
     bool is_flawed = false;      // it is to be dropped, and names a job
     std::optional<SchedulersMessage> for_schedulers;
@@ -173,6 +175,7 @@ struct RequeueReached : ObservedInside {
 /// A replica got the answer to its question about a job, or none.
 struct PolicyAnswered : ObservedInside {
     bool is_answer = false;
+    PolicySays says{};  // an answer
 };
 
 /// A replica calls the circuit of input policy that all share, or has the reply.
@@ -259,6 +262,13 @@ struct Published : ObservedInside {
 /// A scheduler or workflow engine has written or sent something of this name in the register of outputs, for the first time.
 struct OutputMet : ObservedInside {
     std::string_view name;  // valid during the run
+};
+
+/// A scheduler or workflow engine has counted something, set a gauge or taken a sample. Valid during the call.
+struct MetricTold : ObservedInside {
+    std::string_view name;                     // in full
+    double value = 0;                          // by which a counter grew
+    std::span<const std::string_view> labels;  // their values
 };
 
 /// A scheduler wrote the settings of the system. `before` is empty where there were none.

@@ -70,6 +70,18 @@ void Model::flush() {
     facts_.clear();
 }
 
+void Model::on_metric(fakes::NodeId node, std::string_view name, double value,
+                      std::span<const std::string_view> labels) {
+    if (!is_scheduler(node)) return;
+    actor_ = node;
+    output_names_.metric(name, !labels.empty(), output_met_);
+    MetricTold& fact = note(MetricTold{}, node, nullptr, clock_.present());
+    fact.name = name;
+    fact.value = value;
+    fact.labels = labels;
+    flush_unless_in_command();
+}
+
 void Model::command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) {
     note_changes();
     note_run_change(client, run_turns_.command(client, words, clock_.present()));

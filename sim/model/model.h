@@ -233,6 +233,8 @@ public:
     void set_time_limits(std::string_view document);
     /// `wf_on_redis_error` or `wf_on_contention` is "local".
     void set_runs_go_unlocked(bool set) { run_turns_.go_unlocked = set; }
+    /// A node has counted something, set a gauge or taken a sample (MetricTold).
+    void on_metric(fakes::NodeId node, std::string_view name, double value, std::span<const std::string_view> labels);
     /// Delivers what is still to be delivered, where the end of the last command is not told.
     void flush();
     /// The run is over, and this is what Redis has. `quiet`: nothing is left to happen.

@@ -167,7 +167,9 @@ void Model::on_policy(const Event& event, Time now) {
     const bool is_answer = event.outcome == EventOutcome::applied;
     if (event.when == When::answered) {
         if (is_answer && is_read) note_decision(response, job);
-        note(PolicyAnswered{}, event.node, &job, clock_.present()).is_answer = is_answer;
+        PolicyAnswered& fact = note(PolicyAnswered{}, event.node, &job, clock_.present());
+        fact.is_answer = is_answer;
+        fact.says = said;
         job.policy.answered(event, said == PolicySays::allow, {clock_.present(), now});
         may_choose(event, job, {clock_.present(), now});
         if (is_answer) return;
@@ -298,6 +300,7 @@ void Model::on_delivery(const Event& event) {
     fact.message = deliveries_.life_of(event);
     fact.is_packet = event.packet != nullptr;
     fact.has_request = event.packet != nullptr && event.packet->has_job_request();
+    if (fact.has_request) fact.topic = wire::trim(event.packet->job_request().topic());
     fact.is_submission = event.name == kSchedulersSubmissions;
     fact.for_schedulers = schedulers_message(event);
     fact.count = event.number;

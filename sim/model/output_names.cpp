@@ -31,6 +31,14 @@ bool holds_requests(std::string_view family) { return family == "lockstep:saga:*
 
 bool is_payload_family(std::string_view family) { return family == "res:*" || family == "ctx:*"; }
 
+void OutputNames::metric(std::string_view name, bool has_labels, const Told& told) {
+    if (families_ == nullptr) return;
+    Kind& kind = kind_of(name);
+    if (kind.met++ > 0) return;
+    tell(kind, "value", told);
+    if (has_labels) tell(kind, "labels", told);
+}
+
 OutputNames::Kind& OutputNames::kind_of(std::string_view name) {
     auto known = kinds_.find(name);
     if (known == kinds_.end()) {

@@ -51,6 +51,7 @@ public:
     void text(std::string_view key, std::string_view text, const Told& told);
     /// Of a set or a sorted set.
     void member(std::string_view key, const Told& told);
+    void metric(std::string_view name, bool has_labels, const Told& told);
     /// What a node publishes, or asks policy.
     void sent(const fakes::Event& event, const Told& told);
 

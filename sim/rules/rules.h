@@ -25,6 +25,7 @@ void limits_in_force(Rules& rules, const engine::Tunables& tunables);
 void live_worker_only(Rules& rules, const engine::Tunables& tunables);
 void lock_exclusion(Rules& rules, const engine::Tunables& tunables);
 void messages_true(Rules& rules, const engine::Tunables& tunables);
+void metrics_true(Rules& rules, const engine::Tunables& tunables);
 void no_cold_start(Rules& rules, const engine::Tunables& tunables);
 void no_duplicate_dispatch(Rules& rules, const engine::Tunables& tunables);
 void no_lost_job(Rules& rules, const engine::Tunables& tunables);

@@ -161,6 +161,24 @@ bool OutputView::emit(const Event& event) {
     return true;
 }
 
+bool OutputView::shows(MetricChange& change) {
+    if (!is_engine(change.node)) return true;
+    const std::string name(change.metric.name);
+    if (meets(name + " value", fmt::format("{}", change.value))) {
+        ++corrupted_;
+        if (corruption_->how == How::dropped) return false;
+        if (corruption_->how == How::changed) ++change.value;
+    }
+    if (!change.labels.empty() && meets(name + " labels", change.labels.back())) {
+        ++corrupted_;
+        label_ = changed(change.labels.back());
+        labels_.assign(change.labels.begin(), change.labels.end());
+        labels_.back() = label_;
+        change.labels = labels_;
+    }
+    return true;
+}
+
 void OutputView::on_event(const Event& event, Time now) {
     now_ = now;
     // What becomes of locks is told as the judge sees them.

@@ -21,6 +21,7 @@
 #include "sim/run/corruption.h"
 #include "sim/scenario/topology.h"
 #include "sim/spec/lifetimes.h"
+#include "sim/world/metric_store.h"
 #include "sim/world/trace.h"
 
 namespace lockstep::sim {
@@ -42,6 +43,8 @@ public:
     /// How often it was done.
     [[nodiscard]] int corrupted() const { return corrupted_; }
 
+    /// Whether the judge is shown it, and what it is shown: valid until the next.
+    [[nodiscard]] bool shows(MetricChange& change);
     void on_event(const fakes::Event& event, Time now) override;
     void command(fakes::NodeId client, std::span<const std::string_view> words, std::int64_t now_ms) override;
     void zset_listed(fakes::NodeId client, std::string_view key) override;
@@ -103,6 +106,8 @@ private:
     fakes::redis::Keyspace keys_;
     fakes::redis::KeyspaceEvents keyspace_events_{*this, Topology::kRedis, fakes::redis::default_lock_keys()};
     OutputsSeen seen_;
+    std::string label_;  // that is shown in place of another
+    std::vector<std::string_view> labels_;
     std::unordered_map<std::string, Message> messages_;  // by what was sent
     struct Later {
         Time due;

@@ -101,6 +101,8 @@ public:
         }
     }
 
+    /// What still runs is cancelled with its node, and sets its gauges.
+    ~Run() override { simulation_.metric_store().set_listener({}); }
     RunResult execute();
 
 private:
@@ -204,6 +206,10 @@ void Run::observe() {
         cluster_.redis().add_observer(judgement_.model());
         return trace.add_observer(outside_);
     }
+    simulation_.metric_store().set_listener([this](MetricChange change) {
+        if (view_ && !view_->shows(change)) return;
+        judgement_.model().on_metric(change.node, change.metric.name, change.value, change.labels);
+    });
     if (options_.outputs || options_.corruption != nullptr) {
         view_.emplace(simulation_.topology(), options_.corruption, judgement_.model(), Model::kWanted);
         view_->keys().add_observer(judgement_.model());

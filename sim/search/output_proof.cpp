@@ -13,7 +13,7 @@ namespace {
 
 using How = Corruption::How;
 /// Of the runs that have an output the shortest are tried, and in each its first, middle and last value.
-constexpr std::size_t kRunsTried = 3;
+constexpr std::size_t kRunsTried = 8;
 
 struct CleanRun {
     const Scenario* scenario;
@@ -26,6 +26,7 @@ std::vector<How> ways_for(std::string_view output) {
     if (output.ends_with(" expiry")) return {How::changed, How::dropped};
     if (output.ends_with(" score")) return {How::changed};
     if (output.ends_with(" member")) return {How::changed, How::dropped};
+    if (output.ends_with(" labels")) return {How::changed};
     if (output.ends_with(" whole")) return {How::dropped, How::stale, How::late};
     if (output.find(' ') == std::string_view::npos) return {How::dropped};
     if (output.starts_with("job:meta:") || output.starts_with("lockstep:durable:"))

@@ -163,7 +163,7 @@ constexpr std::array<Infix, 21> kInfixes{
      {"<", 20},   {">", 20},   {"+", 30},  {"-", 30},        {"*", 60},          {"/", 60},        {"%", 60},
      {"or", 10},  {"and", 15}, {"in", 20}, {"contains", 20}, {"startsWith", 20}, {"endsWith", 20}, {"not", 20}}};
 constexpr int kNot = 50, kSign = 90;
-constexpr int kDepthMax = 48;
+constexpr int kNestingMax = 48;
 
 bool is_word(std::string_view name) {
     return name == "nil" || name == "true" || name == "false" ||
@@ -217,7 +217,7 @@ private:
     }
 
     /// Brackets, signs and the branches of ?: that are open here.
-    bool go_deeper() { return ok_ = ok_ && ++depth_ <= kDepthMax; }
+    bool go_deeper() { return ok_ = ok_ && ++depth_ <= kNestingMax; }
 
     json choice(bool counts) {
         if (!go_deeper()) return {};

@@ -66,14 +66,21 @@ std::optional<double> statistic_of(const std::vector<double>& samples, std::stri
 
 void MetricStore::add(fakes::NodeId node, Metric metric, engine::LabelValues labels, double by) {
     series(node, metric, labels).value += by;
+    tell(node, metric, by, labels);
 }
 
 void MetricStore::set(fakes::NodeId node, Metric metric, double value, engine::LabelValues labels) {
     series(node, metric, labels).value = value;
+    tell(node, metric, value, labels);
 }
 
 void MetricStore::observe(fakes::NodeId node, Metric metric, double value, engine::LabelValues labels) {
     if (value >= 0) series(node, metric, labels).samples.push_back(value);
+    tell(node, metric, value, labels);
+}
+
+void MetricStore::tell(fakes::NodeId node, Metric metric, double value, engine::LabelValues labels) const {
+    if (listener_) listener_({node, info(metric), value, {labels.begin(), labels.size()}});
 }
 
 void MetricStore::on_event(const fakes::Event& event, Time /*now*/) {

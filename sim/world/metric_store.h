@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +16,21 @@
 
 namespace lockstep::sim {
 
+/// A counter grew, a gauge was set, or a sample was taken. Valid during the call.
+struct MetricChange {
+    fakes::NodeId node;
+    const engine::MetricInfo& metric;
+    double value = 0;  // by which a counter grew
+    std::span<const std::string_view> labels;
+};
+
 class MetricStore final : public EventObserver {
 public:
     void add(fakes::NodeId node, engine::Metric metric, engine::LabelValues labels, double by);
     void set(fakes::NodeId node, engine::Metric metric, double value, engine::LabelValues labels);
     void observe(fakes::NodeId node, engine::Metric metric, double value, engine::LabelValues labels);
+    /// Called with each change, after it.
+    void set_listener(std::function<void(MetricChange)> listener) { listener_ = std::move(listener); }
     /// Forgets the gauges of a node that goes down.
     void on_event(const fakes::Event& event, Time now) override;
 
@@ -42,10 +54,12 @@ private:
     using SeriesByLabels = std::map<std::string, Series, std::less<>>;
     using OfNode = std::array<SeriesByLabels, engine::kMetricCount>;
 
+    void tell(fakes::NodeId node, engine::Metric metric, double value, engine::LabelValues labels) const;
     [[nodiscard]] Series& series(fakes::NodeId node, engine::Metric metric, engine::LabelValues labels);
     [[nodiscard]] SeriesByLabels merged(engine::Metric metric) const;
 
     std::vector<OfNode> nodes_;
+    std::function<void(MetricChange)> listener_;
     std::string key_;  // reused, so that a known series costs no allocation
 };
 
