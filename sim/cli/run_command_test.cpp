@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <regex>
 #include <set>
@@ -303,6 +304,17 @@ TEST_F(Cli, ARunThatHoldsSaysWhatWasCheckedWhenAskedTo) {
     EXPECT_THAT(out.str(), HasSubstr("1 armed      1 fired        1 effective"));
     EXPECT_EQ(err.str(), "");
     EXPECT_THAT(out.str(), Not(HasSubstr("\x1b"))) << "no terminal, no colours";
+}
+
+TEST_F(Cli, AScenarioMayComeThroughAPipe) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const std::string scenario = content("a.json");
+    ASSERT_EQ(::write(ends[1], scenario.data(), scenario.size()), static_cast<ssize_t>(scenario.size()));
+    ::close(ends[1]);
+    EXPECT_EQ(run({"run", fmt::format("/dev/fd/{}", ends[0])}), 0) << err.str();
+    EXPECT_THAT(out.str(), HasSubstr("PASSED: 1 run held"));
+    ::close(ends[0]);
 }
 
 TEST_F(Cli, SeedsAreConsecutiveFromTheGivenOne) {

@@ -220,7 +220,7 @@ Loaded<std::vector<std::filesystem::path>> find_scenarios(const std::vector<std:
         std::error_code error;
         if (!fs::is_directory(path, error)) {
             if (is_comparison_file(path)) continue;
-            if (!fs::exists(path, error))
+            if (path != kStandardInput && !fs::exists(path, error))
                 errors.push_back({path, "", "there is no such file or folder", 0, 0});
             else if (path.ends_with(kPartSuffix))
                 errors.push_back({path, "", "this is a part of scenarios: name a file that includes it", 0, 0});

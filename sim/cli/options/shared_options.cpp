@@ -18,7 +18,8 @@ void add_talk(const usage::Command& app, TalkArgs& args) {
 }
 
 void add_selection(const usage::Command& app, SelectionArgs& args, bool changes) {
-    app.option("PATH", &args.paths, "scenario files, or folders of them (default: scenarios/)").bytes();
+    app.option("PATH", &args.paths, "scenario files, or folders of them (default: scenarios/); - is standard input")
+        .bytes();
     app.option("--filter", &args.filters, "only scenarios whose name or file matches this glob (repeatable)")
         .type("GLOB")
         .repeatable();
