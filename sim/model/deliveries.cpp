@@ -25,6 +25,23 @@ std::vector<Unanswered::Delivery> Deliveries::of_schedulers(fakes::NodeId node) 
     return found;
 }
 
+EventNumber Deliveries::handed_since(fakes::NodeId node, std::string_view durable, std::uint64_t sequence) const {
+    const auto known = nodes_.find(node);
+    if (known == nodes_.end()) return 0;
+    const NameNumbers::Number number = durables_.find(durable);
+    for (const auto& [message, delivery] : known->second.deliveries)
+        if (std::get<1>(message) == number && std::get<2>(message) == sequence) return delivery.since.event;
+    return 0;
+}
+
+bool Deliveries::is_in_hand(const Job& job, Time by) const {
+    return std::ranges::any_of(nodes_, [&](const auto& node) {
+        return std::ranges::any_of(node.second.deliveries, [&](const auto& one) {
+            return one.second.is_schedulers && one.second.job == &job && one.second.since.at <= by;
+        });
+    });
+}
+
 void Deliveries::connection_broken(fakes::NodeId node, Time now, Time new_server) {
     Unanswered& its = nodes_[node];
     if (its.broken < new_server) its.of_former = now;  // until then what was on its way still came

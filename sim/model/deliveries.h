@@ -61,6 +61,10 @@ public:
     /// Bytes of the largest message that was delivered so far.
     [[nodiscard]] std::uint64_t largest() const { return largest_; }
 
+    /// When the node was first handed this message of the durable, of what it has not answered; 0: it has none.
+    [[nodiscard]] EventNumber handed_since(fakes::NodeId node, std::string_view durable, std::uint64_t sequence) const;
+    /// A scheduler that lives was handed a message about the job by then, and has not answered it.
+    [[nodiscard]] bool is_in_hand(const Job& job, Time by) const;
     /// By durables of the schedulers, and not answered; without those of another server than the present one.
     [[nodiscard]] std::vector<Unanswered::Delivery> of_schedulers(fakes::NodeId node) const;
 

@@ -166,6 +166,11 @@ struct Delivered : ObservedInside {
     bool is_of_rollback = false;  // the submission of a compensation
 };
 
+/// A scheduler has read a request in the stream, in place of a delivery that was garbled. `job` is null: it names none.
+struct RequestReadBack : ObservedInside {
+    std::string_view topic;  // valid during the call
+};
+
 /// A word by which a message comes again has reached its consumer.
 struct RequeueReached : ObservedInside {
     SchedulersMessage message;
@@ -459,8 +464,10 @@ struct InputMissed : Observed {
     std::int64_t misses = 0;  // so far
 };
 
-/// A heartbeat came that is out of bounds, and is no sign of life.
-struct HeartbeatOutOfBounds : ObservedInside {};
+/// A heartbeat or a handshake came that is out of bounds, and is no sign of life.
+struct HeartbeatOutOfBounds : ObservedInside {
+    std::string_view reason;
+};
 
 /// A process wrote the worker snapshot.
 struct SnapshotWritten : Observed {

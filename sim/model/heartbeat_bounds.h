@@ -17,15 +17,18 @@ namespace lockstep::sim {
            std::ranges::none_of(id, unseen);
 }
 
-[[nodiscard]] inline bool is_within_bounds(const cap::Heartbeat& heartbeat) {
+/// What of it is out of bounds, as metrics name it; empty: nothing is.
+[[nodiscard]] inline std::string_view out_of_bounds(const cap::Heartbeat& heartbeat) {
     constexpr std::size_t kBytesMax = 16 * 1024;
-    const auto count = [](std::int32_t jobs) { return 0 <= jobs && jobs <= 1'000'000; };
-    const auto load = [](float percent) {
+    const auto is_count = [](std::int32_t jobs) { return 0 <= jobs && jobs <= 1'000'000; };
+    const auto is_load = [](float percent) {
         return 0.0F <= percent && percent <= 1000.0F;
     };  // false for what is no number
-    return is_worker_id(heartbeat.worker_id()) && count(heartbeat.active_jobs()) &&
-           count(heartbeat.max_parallel_jobs()) && load(heartbeat.cpu_load()) && load(heartbeat.gpu_utilization()) &&
-           load(heartbeat.memory_load()) && heartbeat.ByteSizeLong() <= kBytesMax;
+    if (!is_worker_id(heartbeat.worker_id())) return "worker_id";
+    if (!is_count(heartbeat.active_jobs()) || !is_count(heartbeat.max_parallel_jobs())) return "jobs";
+    if (!is_load(heartbeat.cpu_load()) || !is_load(heartbeat.gpu_utilization()) || !is_load(heartbeat.memory_load()))
+        return "load";
+    return heartbeat.ByteSizeLong() > kBytesMax ? "size" : "";
 }
 
 }  // namespace lockstep::sim

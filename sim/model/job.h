@@ -102,7 +102,7 @@ struct Submission {
     bool garbled = false;          // the stream had something else under its name
     Time stored_at = kBeforeAll;   // last, in the stream
     int unsettled = 0;             // messages of it that were delivered and are not settled
-    bool outlived = false;         // the record ran out after the job had ended
+    bool outlived = false;         // the record ran out after the job had ended, or while a result of it was to come
     bool is_valid = false;         // one that a replica was delivered, or another than a scheduler has stored a request
     EventNumber flawed = 0;        // first delivery of the latest that is to be dropped; 0: none is
     std::string_view flaw;         // of that one

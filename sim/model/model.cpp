@@ -169,6 +169,7 @@ void Model::on_event(const Event& event, Time now) {
         case EventKind::kernel_check: on_policy(event, now); break;
         case EventKind::output_check: on_output_question(event); break;
         case EventKind::stored:
+            if (event.subject == wire::kSubjectResult || event.subject == wire::kSubjectSubmit) ++stored_for_ticks_;
             if (event.subject == wire::kSubjectHeartbeat) heartbeats_.taken(event.payload, {clock_.present(), now});
             if (is_worker_subject(event.subject) && !event.job.empty()) job_of(event).passage.in_stream = true;
             if (is_worker_subject(event.subject) && !event.message_id.empty())
@@ -189,6 +190,7 @@ void Model::on_event(const Event& event, Time now) {
             meet_end(event);
             [[fallthrough]];
         case EventKind::read_back:
+            if (event.kind == EventKind::read_back) on_read_back(event);
             on_request(event);
             on_result_received(event);
             note_report(event);

@@ -178,6 +178,7 @@ public:
     }
     [[nodiscard]] const WorkflowRuns& runs() const { return runs_; }
     [[nodiscard]] const Sagas& sagas() const { return sagas_; }
+    [[nodiscard]] const Deliveries& deliveries() const { return deliveries_; }
     /// Bytes of the largest message that was delivered so far.
     [[nodiscard]] std::uint64_t largest_delivered() const { return deliveries_.largest(); }
     /// Bytes of the largest message that NATS takes; 0: its links are narrow, and how soon what it sends arrives is not known.
@@ -206,8 +207,9 @@ public:
     [[nodiscard]] Announced announced(WorkerNumber worker) const {
         return worker < announced_.size() ? announced_[worker] : Announced{};
     }
-    /// Messages about results that NATS stored, and whether the schedulers' consumer has some of them still to settle.
-    [[nodiscard]] std::uint64_t results_stored() const { return results_stored_; }
+    /// Results and submissions that NATS stored: ticks read both.
+    [[nodiscard]] std::uint64_t stored_for_ticks() const { return stored_for_ticks_; }
+    /// Whether the schedulers' consumer has results still to settle.
     [[nodiscard]] bool has_unsettled_results() const { return !unsettled_results_.empty(); }
     /// By scheduler.
     [[nodiscard]] const std::map<fakes::NodeId, TickCalls>& tick_calls() const { return tick_calls_; }
@@ -356,6 +358,7 @@ private:
     void list_run(std::string_view key, std::string_view member, std::optional<double> seconds);
     void set_timer(fakes::NodeId client, std::string_view key, std::string_view member, double seconds);
     void on_delivery(const fakes::Event& event);
+    void on_read_back(const fakes::Event& event);
     void on_answer(const fakes::Event& event);
     void on_step_stored(const fakes::Event& event, Job& meant, bool says_this);
     void note_run_change(fakes::NodeId client, std::optional<RunChange> change);
@@ -368,6 +371,7 @@ private:
     void on_publish(const fakes::Event& event, Time now);
     void look_at_request(Sent& fact, const cap::JobRequest& request);
     void on_sign_of_life(const fakes::Event& event, Time now);
+    void note_out_of_bounds(const fakes::Event& event, std::string_view reason);
     void on_snapshot_call(const fakes::Event& event, Time now);
     void on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at);
     void on_snapshot_lock(const fakes::Event& event, Since since);
@@ -438,6 +442,7 @@ private:
     void on_policy_asked(const fakes::Event& event, Job& job);
     void on_result(const fakes::Event& event, Time now);
     void on_settled(const fakes::Event& event, Job& job);
+    [[nodiscard]] EventNumber handled_since(fakes::NodeId replica, const ProcessedMark& mark) const;
     void on_node_down(fakes::NodeId node);
     void note_broken_connection(const fakes::Event& event, Time now);
     [[nodiscard]] static Choosing* choosing(Job& job, fakes::NodeId replica);
@@ -539,10 +544,11 @@ private:
     std::vector<Announced> announced_;                           // by worker
     std::map<std::uint64_t, Job*> submissions_;                  // delivered and not settled, by sequence
     std::map<WorkerResults::Sequence, Job*> unsettled_results_;  // null for one that names none
-    std::uint64_t results_stored_ = 0;
-    std::map<WorkerResults::Sequence, EventNumber> processed_results_;  // that schedulers have marked so in Redis
-    std::map<std::uint64_t, EventNumber> processed_submissions_;        // the same, when first
-    std::map<std::string, int, std::less<>> inputs_missed_;             // by key: reads that found nothing
+    std::uint64_t stored_for_ticks_ = 0;
+    std::map<WorkerResults::Sequence, EventNumber>
+        processed_results_;  // that schedulers have marked so in Redis: when they were handed them
+    std::map<std::uint64_t, EventNumber> processed_submissions_;  // the same, when first
+    std::map<std::string, int, std::less<>> inputs_missed_;       // by key: reads that found nothing
     bool was_taken_back_ = false;
     bool leader_noted_ = false;  // of the durable of submissions, in Redis
     bool disturbed_ = false;

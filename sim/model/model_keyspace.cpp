@@ -269,7 +269,7 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
-        if (is_schedulers_results(mark->durable)) processed_results_.insert_or_assign(mark->sequence, clock_.present());
+        if (is_schedulers_results(mark->durable)) processed_results_.insert_or_assign(mark->sequence, handled_since(client, *mark));
         if (mark->durable == kSchedulersSubmissions)
             processed_submissions_.try_emplace(mark->sequence, clock_.present());
         // A fault writes as no client: the mark then names no content any more.
@@ -455,7 +455,8 @@ void Model::key_removed(fakes::NodeId client, std::string_view key, fakes::redis
     const auto name = hash ? hash : job_of_state_key(key);
     if (!name) return;
     Job& lost = job(*name);
-    if (hash && why == fakes::redis::Removal::expired && is_final(lost.in_hash)) lost.submission.outlived = true;
+    if (hash && why == fakes::redis::Removal::expired)
+        lost.submission.outlived |= is_final(lost.in_hash) || !lost.results.unsettled().empty();
     recount(lost, [&] {
         (hash ? lost.in_hash : lost.in_mirror) = State::absent;
         lost.slot.waits = false;

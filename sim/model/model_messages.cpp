@@ -225,7 +225,6 @@ void Model::on_result(const Event& event, Time now) {
             stored.mapped()->results.settled(event.sequence);
     }
     if (event.kind == EventKind::stored) {
-        ++results_stored_;
         processed_results_.erase(event.sequence);  // a server that lost its power gives numbers out again
         unsettled_results_.insert_or_assign(event.sequence, event.job.empty() ? nullptr : &job_of(event));
     }
@@ -263,6 +262,12 @@ void Model::on_settled(const Event& event, Job& job) {
         fact.processed = processed == processed_results_.end() ? 0 : processed->second;
     }
     job.results.settled(event.sequence);
+}
+
+/// A frozen replica marks late what it had handled before.
+EventNumber Model::handled_since(fakes::NodeId replica, const ProcessedMark& mark) const {
+    const EventNumber handed = deliveries_.handed_since(replica, mark.durable, mark.sequence);
+    return handed != 0 ? handed : clock_.present();
 }
 
 void Model::follow_result_reader(const Event& event) {
@@ -307,6 +312,12 @@ void Model::on_delivery(const Event& event) {
     fact.is_of_rollback = event.packet != nullptr && event.packet->sender_id() == kSagaSender;
     if (fact.is_submission && !event.job.empty()) ++job_of(event).occasions;
     fact.is_flawed = is_flawed;
+}
+
+void Model::on_read_back(const Event& event) {
+    if (event.subject != wire::kSubjectSubmit || event.packet == nullptr || !event.packet->has_job_request()) return;
+    note(RequestReadBack{}, event.node, event.job.empty() ? nullptr : &job_of(event), clock_.present()).topic =
+        wire::trim(event.packet->job_request().topic());
 }
 
 void Model::on_answer(const Event& event) {

@@ -194,7 +194,7 @@ TEST_F(ModelTest, WhatARestartTakesIsNoFailovers) {
 TEST_F(ModelTest, AWordOfAWorkerThatNoReplicaHeardIsNoSignOfLife) {
     cap::BusPacket packet;
     packet.mutable_heartbeat()->set_worker_id("w");
-    fakes::Event event{.kind = fakes::EventKind::core_deliver, .packet = &packet};
+    fakes::Event event{.kind = fakes::EventKind::core_deliver, .subject = "sys.heartbeat", .packet = &packet};
     model.on_event(event, {});
     event.node = kClient;
     EXPECT_THAT(model.workers_of(kClient), IsEmpty());

@@ -12,22 +12,22 @@ namespace lockstep::sim {
 
 using fakes::Event;
 using fakes::When;
+namespace wire = engine::wire;
 
 void Model::on_sign_of_life(const Event& event, Time now) {
     if (event.packet == nullptr || !event.node.valid()) return;
     const Since since{clock_.present(), now};
-    if (event.packet->has_handshake()) {
+    if (event.packet->has_handshake() && event.subject == wire::kSubjectHandshake) {
         const cap::Handshake& handshake = event.packet->handshake();
         if (handshake.role() != cap::COMPONENT_ROLE_WORKER) return;
+        if (!is_worker_id(handshake.component_id())) return note_out_of_bounds(event, "worker_id");
         Liveness& known = liveness_of(event.node, worker_names_.number_of(handshake.component_id()));
         known.heard = since;
         known.reports.on_handshake(since, liveness_times_);
-    } else if (event.packet->has_heartbeat()) {
+    } else if (event.packet->has_heartbeat() && event.subject == wire::kSubjectHeartbeat) {
         const cap::Heartbeat& heartbeat = event.packet->heartbeat();
-        if (!is_within_bounds(heartbeat)) {
-            note(HeartbeatOutOfBounds{}, event.node, nullptr, clock_.present());
-            return;
-        }
+        if (const std::string_view reason = out_of_bounds(heartbeat); !reason.empty())
+            return note_out_of_bounds(event, reason);
         const WorkerNumber worker = worker_names_.number_of(heartbeat.worker_id());
         Liveness& known = liveness_of(event.node, worker);
         known.heard = since;
@@ -37,6 +37,10 @@ void Model::on_sign_of_life(const Event& event, Time now) {
         fact.is_heard = true;
         fact.serves_others = capacity_.heard(worker, heartbeat);
     }
+}
+
+void Model::note_out_of_bounds(const Event& event, std::string_view reason) {
+    note(HeartbeatOutOfBounds{}, event.node, nullptr, clock_.present()).reason = reason;
 }
 
 void Model::on_snapshot_written(fakes::NodeId client, std::string_view text, std::int64_t expires_at) {

@@ -79,6 +79,16 @@ void WorkerResults::hash_lost() {
     }
 }
 
+std::vector<WorkerNumber> WorkerResults::senders_in_hand(fakes::NodeId node) const {
+    std::vector<WorkerNumber> senders;
+    for (const Delivery& delivery : deliveries_) {
+        if (delivery.node != node) continue;
+        const auto stored = std::ranges::find(stored_, delivery.sequence, &Stored::sequence);
+        senders.push_back(stored == stored_.end() ? 0 : stored->worker);
+    }
+    return senders;
+}
+
 EventNumber WorkerResults::delivered_at(fakes::NodeId node, Sequence sequence) const {
     const auto found = std::ranges::find_if(
         deliveries_, [&](const Delivery& one) { return one.node == node && one.sequence == sequence; });

@@ -61,6 +61,8 @@ public:
     [[nodiscard]] Time first_stored() const { return first_; }
     /// When the replica got it that has it in flight; 0: it has not.
     [[nodiscard]] EventNumber delivered_at(fakes::NodeId node, Sequence sequence) const;
+    /// Of each result that the replica has in flight; 0: it is not known.
+    [[nodiscard]] std::vector<WorkerNumber> senders_in_hand(fakes::NodeId node) const;
     [[nodiscard]] bool in_flight(fakes::NodeId node, Sequence sequence) const {
         return delivered_at(node, sequence) != 0;
     }

@@ -32,11 +32,6 @@ public:
     }
     void on_lock(const LockGranted& granted);
     void on_state(const StateChanged& change);
-    void on_node(const NodeChanged& node, const Model& model) {
-        forget_in_nats(model);
-        if (node.what != fakes::EventKind::node_down || power_cut_ == kBeforeAll) return;
-        for (Seen& job : seen_) std::erase(job.uncounted, node.node);
-    }
     void on_written(const JobWritten& written) {
         if (written.change->has("ls_next_attempt_at")) of(written.job).delayed = written.at;
     }
@@ -45,8 +40,6 @@ private:
     /// What has happened to a job.
     struct Seen {
         Time delayed = kBeforeAll;  // a delay of it was written last
-        std::vector<fakes::NodeId>
-            uncounted;              // who had a message about it when NATS lost power, and has not answered since
         int unsettled = 0;          // messages about it that were delivered and are neither acknowledged nor terminated
         Time crowded = kBeforeAll;  // when there were last several
         int takings = 0;            // of its lock
@@ -74,7 +67,6 @@ private:
         return seen_[number];
     }
     void forget_in_nats(const Model& model);
-    void answer_uncounted(const DeliveryAnswered& answered);
     void settle(const Message& message, Time now);
     void judge_requeued(const DeliveryAnswered& answered, const Message& message, const Model& model, Verdict& verdict);
     [[nodiscard]] bool is_of_servers(Duration delay) const;
@@ -91,8 +83,6 @@ void Messages::forget_in_nats(const Model& model) {
     const Time cut = model.outages().power_cut();
     if (cut == power_cut_) return;
     power_cut_ = cut;
-    for (const auto& [number, message] : messages_)
-        if (message.is_held) of(message.job).uncounted.push_back(message.node);
     messages_.clear();
     for (Seen& job : seen_) {
         job.unsettled = 0;
@@ -108,7 +98,7 @@ void Messages::on_delivered(const Delivered& delivered, const Model& model, Verd
     const auto called_for = std::ranges::find_if(message.due, [&](Time due) { return due <= delivered.at; });
     const bool is_due = called_for != message.due.end();
     if (is_due) message.due.erase(called_for);
-    if (message.is_held && !is_due && message.count < delivered.count) {
+    if (message.is_held && !is_due && message.count + 1 == delivered.count) {
         verdict.exercised();
         const Time since = message.delivered.at - kHeldUp;
         const Weather& weather = model.weather();
@@ -136,11 +126,14 @@ void Messages::on_answered(const DeliveryAnswered& answered, const Model& model,
     if (!answered.for_schedulers) return;
     forget_in_nats(model);
     const auto entry = messages_.find(*answered.for_schedulers);
+    // It may be about what the replica had before NATS lost its power.
+    const bool is_former = answered.delivery && answered.delivery->since.at <= power_cut_;
+    if (is_former) of(answered.job).crowded = answered.at;
     // A message that had this number before the server lost it is another one.
-    const bool is_lost = entry == messages_.end() || entry->second.job != answered.job;
-    if (is_lost || !entry->second.is_held) answer_uncounted(answered);
-    if (is_lost) return;
+    if (entry == messages_.end() || entry->second.job != answered.job) return;
     Message& message = entry->second;
+    if (is_former && message.node == answered.node) message.was_held_twice = true;
+    if (is_former) return;
     if (!answered.requeued_for) {
         settle(message, answered.at);
         messages_.erase(entry);
@@ -154,14 +147,6 @@ void Messages::on_answered(const DeliveryAnswered& answered, const Model& model,
                     entry->first.sequence);
     if (message.node == answered.node && !message.was_held_twice && message.job != nullptr)
         judge_requeued(answered, message, model, verdict);
-}
-
-void Messages::answer_uncounted(const DeliveryAnswered& answered) {
-    Seen& job = of(answered.job);
-    const auto one = std::ranges::find(job.uncounted, answered.node);
-    if (one == job.uncounted.end()) return;
-    job.uncounted.erase(one);
-    job.crowded = answered.at;
 }
 
 void Messages::settle(const Message& message, Time now) {
@@ -205,8 +190,9 @@ void Messages::judge_requeued(const DeliveryAnswered& answered, const Message& m
     // A call that the replica has given up took it, and no handler knows.
     const bool is_unknown = lock != nullptr && lock->holder == answered.node && !lock->is_confirmed;
     const bool is_others = is_unknown || job.replayed >= since || message.is_locked ||
-                           job.takings > message.takings + 1 || job.unsettled > 1 || !job.uncounted.empty() ||
-                           job.crowded >= since || job.written_by_others >= since || !about.lock.is_known ||
+                           job.takings > message.takings + 1 || job.unsettled > 1 ||
+                           model.deliveries().is_in_hand(about, power_cut_) || job.crowded >= since ||
+                           job.written_by_others >= since || !about.lock.is_known ||
                            (about.lock.holder.valid() && about.lock.holder != answered.node);
     verdict.require(is_others, message.delivered.event,
                     "it is requeued for {} ms as a job that another handles, and none has been at it",
@@ -239,7 +225,6 @@ void messages_come_once(Rules& rules, const engine::Tunables& tunables) {
         messages->on_answered(answered, model, verdict);
     });
     rules.add([messages](const RequeueReached& reached, const Model&, Verdict&) { messages->on_requeued(reached); });
-    rules.add([messages](const NodeChanged& node, const Model& model, Verdict&) { messages->on_node(node, model); });
     rules.add<Delivered>(
         [messages](const LockGranted& granted, const Model&, Verdict&) { messages->on_lock(granted); });
     rules.add<Delivered>(

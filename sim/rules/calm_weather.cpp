@@ -4,7 +4,8 @@
 // 1. A message that a replica has is not delivered again before that replica has requeued it: it signals that it is at work, well within
 //    the ack wait. A replica that had it before, and was frozen with it, may requeue it as well; and a word that a link has held up may
 //    reach the server after a later delivery has left it: then one more is due. A second arrival that carries the same count is a copy
-//    that the link has made, and one that carries a lower one was held up on its way.
+//    that the link has made, one that carries a lower one was held up on its way, and one that carries a count higher by more than one
+//    says that others had it in between.
 // 2. No lock of a job runs out under a replica: a handler at work renews it, and releases it when it is done. A disturbance shortly
 //    before the lock was taken excuses it, too: a call that its replica has given up may still take the lock, after the release
 //    that was sent behind it on another connection, and then no handler knows that it is held.

@@ -125,6 +125,8 @@ constexpr Story kCalmMessages[] = {
      "message 1 is delivered again 2000 ms after"},
     {"ACopyThatTheLinkHasMadeOfADeliveryIsNoneOfTheServer", "number=1 arrive +1ms arrive ok deliver",
      "message 1 is delivered again 0 ms after"},
+    {"AnotherReplicaMayHaveHadItInBetween", "number=1 arrive +1ms number=4 arrive ok number=5 arrive",
+     "message 1 is delivered again 0 ms after"},
     {"ADeliveryThatWasOvertakenByLaterOnesIsNotOneMore", "number=4 arrive +1ms number=1 arrive ok number=5 arrive",
      "message 1 is delivered again 0 ms after"},
     {"ServersThatAnswerAreNoReasonToWaitForThem", "deliver nak=1s",
@@ -144,6 +146,10 @@ constexpr Story kCalmMessages[] = {
      "deliver@other m=2 deliver disturb=nats.power_cut +10min deliver busy ok m=1 ack@other m=2 ack ack +1s m=3 "
      "deliver busy",
      "and none has been at it"},
+    {"AReplicaThatWasFrozenWithItThenMayAnswerThat",
+     "deliver freeze +10min deliver@other nak=5s@other thaw disturb=nats.power_cut +10min deliver nak=1s nak=1s ok "
+     "m=2 deliver nak=1s",
+     "as if a server did not answer"},
     {"WhatADeadReplicaHadThenItHasNoMore", "deliver@other disturb=nats.power_cut down@other +1s m=2 deliver busy",
      "and none has been at it"},
     {"OneWhoseLockHasOutlivedAFailoverIsBusyUntilTheLockMoves",

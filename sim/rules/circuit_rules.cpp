@@ -159,10 +159,11 @@ private:
     bool is_lost_ = false;  // something of this trip was evicted or lost with its server's data
     // Of this trip, without an answer: a job that is asked about anew keeps its place.
     std::map<fakes::JobNumber, fakes::NodeId> probes_;
-    std::vector<Probe> told_;                      // what has begun since the open time of this trip was over
-    std::set<fakes::NodeId> detached_;             // could not reach the shared circuit since the trip
-    std::vector<fakes::NodeId> succeeded_;         // whose probe it was, for each of this trip that was answered
-    std::map<Call, Begun> calls_;                  // under way
+    std::vector<Probe> told_;               // what has begun since the open time of this trip was over
+    std::set<fakes::NodeId> detached_;      // could not reach the shared circuit since the trip
+    std::vector<fakes::NodeId> succeeded_;  // of each probe of this trip that was answered: whose it was for sure
+    std::int64_t may_have_succeeded_ = 0;   // these, and what may have been one
+    std::map<Call, Begun> calls_;           // under way
     std::map<fakes::NodeId, EventNumber> untold_;  // failures that each has yet to tell the others, the first of each
     std::map<fakes::NodeId, Answer> answers_;  // after which the failures before are to be forgotten, and are not yet
     std::set<fakes::NodeId> failed_probers_;   // nodes of whose calls since the open time was over one has failed
@@ -277,8 +278,9 @@ void Circuit::on_success(const PolicyAnswered& answered, const Begun& begun, Ver
         });
     if (phase_ != Phase::half_open || !begun.is_probe || begun.trips != trips_) return;
     probes_.erase(answered.job->number);
-    succeeded_.push_back(answered.node);
-    if (std::ssize(succeeded_) >= tunables_.circuit_close_after) enter(Phase::closed, answered.at);
+    // That of a frozen caller may have lost its place before.
+    if (begun.is_sure && answered.at - begun.at <= tunables_.safety_timeout) succeeded_.push_back(answered.node);
+    if (++may_have_succeeded_ >= tunables_.circuit_close_after) enter(Phase::closed, answered.at);
 }
 
 /// A replica that has had an answer tells the shared circuit at once, beside what it asks and tells for other jobs: once all that
@@ -350,6 +352,7 @@ void Circuit::on_trip(const SharedCircuitChanged& changed, Verdict& verdict) {
     probes_.clear();
     detached_.clear();
     succeeded_.clear();
+    may_have_succeeded_ = 0;
     told_.clear();
     is_lost_ = false;
 }

@@ -106,6 +106,10 @@ constexpr Story kCircuits[] = {
     {"SoDoesOneThatWasGivenTheJobWhileItsReplicaWasFrozen",
      "freeze acquire=a trip thaw acquire=a question=a ok question=a", "a:"},
     {"HandlersThatWereFrozenCloseTheCircuitToo", "acquire=a,b freeze half ask=a answer=a ask=b answer=b ask=c,d,e,f"},
+    {"AnAnswerThatComesTooLateMayHaveLostItsPlace",
+     "close_after=4 half ask=a,b,c +1min answer=a answer=b answer=c ask=d,e,f ok ask=g", "g:"},
+    {"AndMayBeNoProbe", "close_after=3 acquire=a freeze thaw half question=a answer=a ask=b answer=b ask=c,d ok ask=e",
+     "e:"},
     {"WhatWasDoneBeforeTheReplicaFrozeExcusesNothing", "acquire=a release=a freeze thaw trip ask=a", "a:"},
     // With the one before there are five probes, and three are allowed.
     {"AProbeOfADeadReplicaIsNeverAnswered", "half ask=a down answer=a ask=b answer=b ask=a,b,c,d", ": |:"},

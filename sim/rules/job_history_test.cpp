@@ -15,11 +15,11 @@ struct JobHistoryTest : RuleTest {
             {"state", [this](auto& to) { state(to); }},
             {"policy", [this](auto& says) { policy(says); }},
             {"run", [this](auto&) { run(); }},
-            {"result", [this](auto&) { deliver_result("J", {}); }},
+            {"result", [this](auto&) { about_result(EventKind::deliver, When::applied, "J", {}, by); }},
             {"timed_out", [this](auto&) { deliver_result("J", {.status = cap::JOB_STATUS_TIMEOUT}); }},
             {"fatal", [this](auto&) { deliver_result("J", {.status = cap::JOB_STATUS_FAILED_FATAL}); }},
             {"store", [this](auto&) { store_result("J", {}); }},
-            {"ack", [this](auto&) { acknowledge_result("J", {}); }},
+            {"ack", [this](auto&) { about_result(EventKind::ack, When::before, "J", {}, by); }},
             {"cancel", [this](auto& sender) { announce_cancel(sender.c_str()); }},
             {"approve", [this](auto&) { call(EventKind::approve, When::before); }},
             {"approved", [this](auto&) { call(EventKind::approve, When::answered, true); }},
@@ -64,9 +64,7 @@ struct JobHistoryTest : RuleTest {
         packet.mutable_job_cancel()->set_job_id("J");
         tell_packet(EventKind::core_publish, When::before, "sys.job.cancel", packet);
     }
-    void mark_as_processed() {
-        keys.set_string(std::string(kMarkPrefix) + "7:" + std::string(kSchedulersResults), "1", kNever);
-    }
+    void mark_as_processed() { set_text(std::string(kMarkPrefix) + "7:" + std::string(kSchedulersResults), "1", by); }
     void look_for_input(std::string_view key, int times) {
         for (int i = 0; i < times; ++i)
             observe(EventKind::redis, "", {.command = "GETRANGE", .key = key, .payload = "$-1\r\n"}, When::answered);
@@ -95,6 +93,7 @@ constexpr Story kHistories[] = {
     {"AResultThatWasProcessedBeforeItsJobWasSentAndComesOnceMoreBindsNothing",
      "submit tick processed tick fault=nats.power_cut run result ack ok store result ack", "J:"},
     {"OneThatWasProcessedSinceHasEndedIt", "run result processed ack", "J:"},
+    {"OneThatIsMarkedLaterWasHandledWhenItCame", "submit result run processed result@other ack@other"},
 };
 using HistoriesTold = Told<JobHistoryTest>;
 TEST_P(HistoriesTold, AreJudged) { judge(); }

@@ -1,6 +1,7 @@
 #include "sim/rules/metric_ledger.h"
 
 #include <array>
+#include <ranges>
 
 namespace lockstep::sim::rules {
 
@@ -41,6 +42,8 @@ constexpr std::array kMetrics{
     Metric{kRedacted, Counts::by_labels, kAskedOfOutput},
     Metric{kRejected, Counts::not_less},
     Metric{kUndoRecorded, Counts::by_labels},
+    Metric{kResultsRefused, Counts::by_labels},
+    Metric{kHeartbeatsRefused, Counts::by_labels},
     Metric{kUndoSent, Counts::by_labels},
     Metric{kRollback, Counts::samples},
     Metric{"cordum_scheduler_saga_compensation_failed_total", Counts::failures},
@@ -105,13 +108,20 @@ void MetricLedger::judge_latency(const MetricTold& told, const Model& model, Ver
         const double most = std::chrono::duration<double>(told.at - one.came).count();
         return told.value >= least * (1 - kClockMargin) && told.value <= most * (1 + kClockMargin);
     };
-    const auto one = std::ranges::find_if(sent, fits);
-    if (one != sent.end()) {
-        sent.erase(one);
-        return;
-    }
+    while (!sent.empty() && told.at - sent.front().at > kFailsWithin) sent.pop_front();
+    if (std::ranges::any_of(sent | std::views::reverse, fits)) return;
     const bool is_known = is_calm(told, kFailsWithin, model) && !model.clocks_jumped() && !sent.empty();
     verdict.require(!is_known, 0, "{} says {} s, which is the time of no dispatch", told.name, told.value);
+}
+
+Time MetricLedger::first_in_hand(const Observed& sent, Time locked) {
+    const Unanswered* its = at(sent.node).in_hand;
+    if (its == nullptr) return kBeforeAll;
+    Time first = Time::max();
+    for (const auto& [message, delivery] : its->deliveries)
+        if (delivery.is_schedulers && delivery.job == sent.job) first = std::min(first, delivery.since.at);
+    if (first == Time::max()) return kBeforeAll;
+    return locked == kBeforeAll ? first : std::min(first, locked - 2 * tunables_.store_op_timeout);
 }
 
 void MetricLedger::is_counted(const Observed& happened, std::string_view metric, Labels labels,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +37,8 @@ inline constexpr std::string_view kRedacted = "cordum_scheduler_output_redaction
 inline constexpr std::string_view kRejected = "cordum_scheduler_validation_rejections_total";
 inline constexpr std::string_view kRollback = "cordum_scheduler_saga_rollback_duration_seconds";
 inline constexpr std::string_view kUndoRecorded = "cordum_scheduler_saga_recorded_total";
+inline constexpr std::string_view kResultsRefused = "cordum_scheduler_results_refused_total";
+inline constexpr std::string_view kHeartbeatsRefused = "cordum_scheduler_heartbeats_refused_total";
 inline constexpr std::string_view kUndoSent = "cordum_scheduler_saga_compensation_dispatched_total";
 
 // What is no metric, and counted for several.
@@ -47,6 +50,8 @@ inline constexpr std::string_view kAskedOfOutput = "asked";
 class MetricLedger {
 public:
     using Labels = std::initializer_list<std::string_view>;
+
+    explicit MetricLedger(const engine::Tunables& tunables) : tunables_(tunables) {}
 
     /// Judges what is said against what may have been counted.
     void on_told(const MetricTold& told, const Model& model, Verdict& verdict);
@@ -61,13 +66,11 @@ public:
                     bool (*is_void)(const Job&) = nullptr);
     void on_taken(const Job& job) { ++of(job).taken; }
     [[nodiscard]] int times_taken(const Job& job) { return of(job).taken; }
-    void on_delivered(const Delivered& delivered) {
-        of(*delivered.job).came = delivered.at;
-        of(*delivered.job).came_to = delivered.node;
-    }
-    void on_sent(const Observed& sent, Time locked) {
-        const OfJob& job = of(*sent.job);
-        at(sent.node).sent.push_back({sent.at, job.came_to == sent.node ? job.came : kBeforeAll, locked});
+    void on_delivered(const Delivered& delivered) { at(delivered.node).in_hand = delivered.unanswered; }
+    void on_sent(const Observed& sent) {
+        const Since lock = sent.job->lock.granted_to(sent.node);
+        const Time locked = lock.event == 0 ? kBeforeAll : lock.at;
+        at(sent.node).sent.push_back({sent.at, first_in_hand(sent, locked), locked});
     }
     /// Whether this is the first question under the lock.
     bool is_first_question(const PolicyAsked& asked) {
@@ -92,13 +95,12 @@ private:
     struct Node {
         int lives = 0;
         std::vector<Series> series;  // by number
-        std::vector<Sending> sent;   // without a latency so far
+        std::deque<Sending> sent;    // lately
+        const Unanswered* in_hand = nullptr;
     };
     struct OfJob {
         int taken = 0;  // how often its lock was
         EventNumber asked = 0;
-        Time came = kBeforeAll;
-        fakes::NodeId came_to;
     };
     struct Due {
         Observed happened;
@@ -150,12 +152,18 @@ private:
     bool is_calm(const Observed& now, engine::Duration before, const Model& model);
     void judge_due(Time until, const Model& model, Verdict& verdict);
     void judge_latency(const MetricTold& told, const Model& model, Verdict& verdict);
+    /// Since when the job has been handled: at the earliest since the oldest message about it that its replica has not answered. A handler
+    /// without a message reads the request first, and takes the lock then.
+    Time first_in_hand(const Observed& sent, Time locked);
 
+    const engine::Tunables& tunables_;
     std::vector<Node> nodes_;
     std::vector<OfJob> jobs_;  // by Job::number
     std::deque<Due> due_;
     fakes::ByText<std::size_t> numbers_;
     std::string key_;  // reused
 };
+
+void refusals_are_counted(Rules& rules, const std::shared_ptr<MetricLedger>& metrics, const engine::Tunables& tunables);
 
 }  // namespace lockstep::sim::rules

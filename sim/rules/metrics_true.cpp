@@ -4,7 +4,8 @@
 //    within seconds: an answer that never came is none, and then the replica does not count.
 // 2. A counter of failures stands still while nothing is disturbed and no server refuses anything.
 // 3. A request is counted once for each time that its job's lock was taken, and before policy is asked.
-// 4. The latency of a dispatch is at least the time since its job's lock was taken, and at most that since its message came.
+// 4. The latency of a dispatch is at least the time since its job's lock was taken, and at most that since the first message about it came
+//    that its replica has not answered, or a little before the lock: a handler may have no message.
 // 5. A gauge of work in hand is never below zero, and zero where nothing is in hand.
 #include <memory>
 
@@ -38,7 +39,7 @@ void end_is_counted(const JobWritten& written, MetricLedger& metrics, const Mode
     if (!is_final(to)) return;
     const auto* letter = change.letter && change.letter->has_value() ? &**change.letter : nullptr;
     const std::string_view topic = written.job->topic;
-    if (letter != nullptr && letter->code == "timeout_unheard") metrics.is_counted(written, kUnheard, {topic});
+    if (to == State::timeout && written.job->stays.unheard) metrics.is_counted(written, kUnheard, {topic});
     // Counted where a worker reports it, not where a user cancels.
     if (to == State::cancelled) return metrics.may_count(written.node, kCompleted, {topic, "JOB_STATUS_CANCELLED"});
     if (to == State::denied && letter != nullptr && letter->code.starts_with("safety_"))
@@ -53,10 +54,11 @@ void verdict_is_counted(const JobWritten& written, MetricLedger& metrics) {
     const RecordChange& change = *written.change;
     if (!change.output) return;
     const std::string_view topic = written.job->topic;
-    // A scan may end without a question, too.
-    if (change.ends_scan) metrics.may_count(written.node, kMayBeWithheld, {topic});
+    const bool is_withheld = change.field("state") == "OUTPUT_QUARANTINED";
+    // Without a question, too, and after another replica's verdict.
+    if (change.ends_scan || is_withheld) metrics.may_count(written.node, kMayBeWithheld, {topic});
     metrics.is_counted(written, kEvaluated, {topic});
-    if (change.field("state") != "OUTPUT_QUARANTINED") return;
+    if (!is_withheld) return;
     for (const std::string_view name : {kQuarantined, kOutputDenied}) metrics.is_counted(written, name, {topic});
 }
 
@@ -68,7 +70,14 @@ void sending_is_counted(const Sent& sent, MetricLedger& metrics, const Model& mo
     const std::string_view topic = sent.request == nullptr ? sent.job->topic : std::string_view(sent.request->topic());
     metrics.is_counted(sent, kDispatched, {topic}, never_reached_the_stream);
     metrics.is_counted(sent, kLatency, {topic}, never_reached_the_stream);
-    metrics.on_sent(sent, sent.lock_granted.event == 0 ? kBeforeAll : sent.lock_granted.at);
+    metrics.on_sent(sent);
+}
+
+/// A request without an id fails without a record.
+template <class Handed>
+void nameless_may_fail(const Handed& handed, MetricLedger& metrics) {
+    if (engine::wire::trim(handed.job == nullptr ? "" : handed.job->name).empty())
+        metrics.may_count(handed.node, kCompleted, {handed.topic, "JOB_STATUS_FAILED"});
 }
 
 /// As its hash has it, or else its request.
@@ -87,8 +96,9 @@ void lock_lets_count(const LockGranted& granted, MetricLedger& metrics) {
 
 }  // namespace
 
-void metrics_true(Rules& rules, const engine::Tunables&) {
-    const auto metrics = std::make_shared<MetricLedger>();
+void metrics_true(Rules& rules, const engine::Tunables& tunables) {
+    const auto metrics = std::make_shared<MetricLedger>(tunables);
+    refusals_are_counted(rules, metrics, tunables);
     rules.add([metrics](const MetricTold& told, const Model& model, Verdict& verdict) {
         metrics->on_told(told, model, verdict);
     });
@@ -100,23 +110,22 @@ void metrics_true(Rules& rules, const engine::Tunables&) {
         sending_is_counted(sent, *metrics, model, verdict);
     });
     rules.add([metrics](const Delivered& delivered, const Model&, Verdict&) {
-        if (delivered.is_submission && delivered.job != nullptr) metrics->on_delivered(delivered);
-        // A request without an id fails without a record.
-        if (delivered.is_submission && engine::wire::trim(delivered.job == nullptr ? "" : delivered.job->name).empty())
-            metrics->may_count(delivered.node, kCompleted, {delivered.topic, "JOB_STATUS_FAILED"});
+        if (is_scheduler(delivered.node)) metrics->on_delivered(delivered);
+        if (delivered.is_submission) nameless_may_fail(delivered, *metrics);
         // An output may be withheld without a question.
         if (!delivered.is_submission && delivered.for_schedulers && delivered.job != nullptr)
             metrics->may_count(delivered.node, kMayBeWithheld, {delivered.job->topic});
         if (delivered.is_flawed && delivered.for_schedulers && !is_final(delivered.job->state()))
             metrics->is_counted(delivered, kRejected, {});
     });
+    rules.add([metrics](const RequestReadBack& read, const Model&, Verdict&) { nameless_may_fail(read, *metrics); });
     rules.add([metrics](const WorkerChosen& chosen, const Model& model, Verdict&) {
         metrics->may_count(chosen.node, kStalePick, {chosen.job->topic, model.name_of(chosen.worker)});
     });
     rules.add([metrics](const SentOnTopic& sent, const Model&, Verdict&) {
         metrics->may_count(sent.node, kDispatched, {sent.subject});
         metrics->may_count(sent.node, kLatency, {sent.subject});
-        metrics->on_sent(sent, kBeforeAll);
+        metrics->on_sent(sent);
     });
     rules.add<MetricTold>(
         [metrics](const LockGranted& granted, const Model&, Verdict&) { lock_lets_count(granted, *metrics); });

@@ -1,7 +1,8 @@
 // Every valid submission that JetStream acknowledged is, at the end, terminal or waiting for an approval. One whose packet was garbled
 // on its way to the stream is valid no more, when nothing could read it as this job's or it fails the checks on packets
-// (engine/wire/validation.h). Nor is one whose records Redis has lost, or that only a NATS knew that lost its power, or whose leader
-// changed before any tick had noted which server leads (engine/delivery-semantics.md).
+// (engine/wire/validation.h). Nor is one whose records Redis has lost, or whose record has run out after its end or while a result of it
+// stood in the stream, or that only a NATS knew that lost its power, or whose leader changed before any tick had noted which server leads
+// (engine/delivery-semantics.md).
 #include "sim/model/job_keys.h"
 #include "sim/rules/rules.h"
 

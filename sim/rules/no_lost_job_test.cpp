@@ -78,5 +78,15 @@ TEST_F(NoLostJobTest, WhatWasGarbledOrHasEndedLongAgoMayBeGone) {
     EXPECT_THAT(verdicts(), IsEmpty());
 }
 
+TEST_F(NoLostJobTest, ARecordMayRunOutBeforeAStoredResultComes) {
+    for (const char* job : {"a", "b"}) {
+        submit(job);
+        set_field(job, "state", "RUNNING");
+    }
+    store_result("a", {});
+    for (const char* hash : {"job:meta:a", "job:meta:b"}) keys.remove(*keys.find(hash), Removal::expired);
+    EXPECT_THAT(verdicts(), ElementsAre(StartsWith("b: ")));
+}
+
 }  // namespace
 }  // namespace lockstep::sim

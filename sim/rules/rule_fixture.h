@@ -207,7 +207,9 @@ protected:
         evict("job:state:" + job);
     }
     void deliver(const cap::BusPacket& packet, fakes::NodeId node) {
-        observe(EventKind::core_deliver, "", {.packet = &packet}, When::applied, node);
+        const std::string_view subject =
+            packet.has_heartbeat() ? engine::wire::kSubjectHeartbeat : engine::wire::kSubjectHandshake;
+        observe(EventKind::core_deliver, "", {.subject = subject, .packet = &packet}, When::applied, node);
     }
     /// A heartbeat of a worker of pool "p" reaches the node.
     void hear(std::string_view worker, fakes::NodeId node = kReplica, int active_jobs = 0) {

@@ -48,12 +48,12 @@ struct Ticks {
         constexpr int kCallsBeforeTheFirst = 10;
         return kCallsBeforeTheFirst * slowest_answer() <= 2 * tunables.reconciler_interval;
     }
-    /// A tick reads so many results, each at least for a share of a round trip on a slow link.
+    /// A tick reads so many messages, each at least for a share of a round trip on a slow link.
     [[nodiscard]] Duration time_to_read() const {
         constexpr std::uint64_t kReadAtMost = 1'000;
-        constexpr Duration kPerResult = std::chrono::milliseconds{20};
-        return std::max(kPerResult, 2 * slowest_answer()) *
-               static_cast<std::int64_t>(std::min(model.results_stored(), kReadAtMost));
+        constexpr Duration kPerMessage = std::chrono::milliseconds{20};
+        return std::max(kPerMessage, 2 * slowest_answer()) *
+               static_cast<std::int64_t>(std::min(model.stored_for_ticks(), kReadAtMost));
     }
     /// Jobs of one state.
     [[nodiscard]] std::int64_t looked_at() const {
@@ -61,8 +61,8 @@ struct Ticks {
     }
     [[nodiscard]] bool look_at_all() const {
         constexpr std::int64_t kPagesAtOnce = 5;
-        constexpr std::uint64_t kResultsLookedAt = 900;
-        return tunables.reconciler_max_iterations >= kPagesAtOnce && model.results_stored() < kResultsLookedAt &&
+        constexpr std::uint64_t kMessagesLookedAt = 900;
+        return tunables.reconciler_max_iterations >= kPagesAtOnce && model.stored_for_ticks() < kMessagesLookedAt &&
                looked_at() > 2 * (model.jobs_out() + 1);
     }
     /// Until each job at work had its turn: a tick goes on where the one before it stopped.

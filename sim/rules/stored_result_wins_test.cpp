@@ -37,6 +37,11 @@ struct StoredResultWinsTest : RuleTest {
              [this](auto&) {
                  for (int i = 0; i < 12; ++i) move(std::to_string(i), "RUNNING");
              }},
+            {"submitted",
+             [this](auto&) {
+                 for (int i = 0; i < 100; ++i)
+                     observe(EventKind::stored, "", {.subject = engine::wire::kSubjectSubmit});
+             }},
             {"settled",
              [this](auto&) {
                  for (std::uint64_t i = 1'000; i < 1'100; ++i)
@@ -102,6 +107,7 @@ constexpr Story kStoredResults[] = {
     // One tick was reading, and the next one reads all of it again.
     {"WhereAnswersAreSlowATickTakesLongToRead", "settled tick=500ms late=810s ok late=960s ok tick=1ms late=810s",
      "J:"},
+    {"SubmissionsAreReadAsWell", "submitted tick=500ms result=810s:said ok tick=1ms result=810s:said", "J:"},
     {"NothingIsPromisedWhereATickHardlyEndsInItsWindow", "interval=1s tick=250ms late=1204s ok tick=150ms late=1204s",
      "J: |J:"},
     {"AJobWithoutAResultEndsSoon", "tick=0s late=90s ok late=120s", "is how long a job without a result"},

@@ -53,7 +53,9 @@ struct Watched {
 void goes_its_way(const Watched& watched, const Model& model, Verdict& verdict, const engine::Tunables& tunables) {
     const Job& job = *watched.about.job;
     const Time begun = watched.then.tried.at;
-    if (!watched.is_latest() || !is_out(job.in_hash) || !model.weather().clear_for(watched.about.node, begun)) return;
+    // The call that took its lock may have waited for a connection; the lock is good from when that was made.
+    const Time asked = begun - tunables.store_op_timeout;
+    if (!watched.is_latest() || !is_out(job.in_hash) || !model.weather().clear_for(watched.about.node, asked)) return;
     verdict.exercised();
     const std::int64_t time = to_millis(spec::until_running(tunables));
     verdict.require(job.in_hash != State::dispatched, watched.about.event,

@@ -112,6 +112,8 @@ constexpr Story kTimeouts[] = {
     {"ADisturbanceOfItsReplicaOrTheServersExplainsIt",
      "dispatch down wait=1min up +1s lock fault=redis.latency +1s heal=redis.latency state=DISPATCHED wait=1min "
      "times=0"},
+    {"SoDoesOneInWhichItsLockMayHaveBeenAskedFor",
+     "fault=redis.latency heal=redis.latency +1s dispatch wait=1min ok dispatch wait=1min", "J:"},
     {"ADisturbanceOfAnotherReplicaOrALaterOneExplainsNothing", "dispatch arrive down@other +20s fault=redis.errors",
      "J:"},
     {"ACallWithoutAnAnswerExplainsIt", "dispatch unanswered wait=1min"},
