@@ -178,6 +178,16 @@ Candidates simpler_routing(const Document& document) {
     return out;
 }
 
+/// Without what is expected beside it. Invariants stay: without a list of them all are expected.
+Candidates fewer_expectations(const Document& document) {
+    using Pointer = Document::json_pointer;
+    Candidates out = without_members(document, Pointer("/expect"), {"invariants"});
+    if (!document.contains("expect")) return out;
+    for (const auto& [key, value] : document["expect"].items())
+        append(out, without_members(document, Pointer("/expect") / key));
+    return out;
+}
+
 /// Spent empty objects, and members that say what their absence says.
 Candidates without_idle_words(const Document& document) {
     using Pointer = Document::json_pointer;
@@ -223,6 +233,7 @@ constexpr std::array kReductions{
     Reduction{"events", earlier_events},
     Reduction{"settings", fewer_settings},
     Reduction{"routing", simpler_routing},
+    Reduction{"expectations", fewer_expectations, kFinish},
     Reduction{"gaps", shorter_gaps, kFinish},
     Reduction{"times", shorter_times, kFinish},
     Reduction{"words", without_idle_words, kFinish},

@@ -172,6 +172,7 @@ private:
 ScenarioSize size_of(const Scenario& scenario, const Document& document) {
     ScenarioSize size;
     for (const Load& line : scenario.load) size.jobs += line.kind == Load::Kind::submit ? line.count : 0;
+    size.runs = static_cast<std::int64_t>(run_ids(scenario.load).size());
     size.replicas = scenario.cluster.schedulers;
     for (const WorkerGroup& group : scenario.cluster.workers) size.workers += group.count.value_or(1);
     size.faults = static_cast<std::int64_t>(scenario.faults.size());
@@ -187,9 +188,10 @@ ScenarioSize size_of(const Scenario& scenario, const Document& document) {
 }
 
 std::string to_string(const ScenarioSize& size) {
-    return fmt::format("{}, {}, {}, {}, {}", counted(size.jobs, "job"), counted(size.replicas, "replica"),
-                       counted(size.workers, "worker"), counted(size.faults, "fault"),
-                       counted(size.settings, "setting"));
+    std::string load = counted(size.jobs, "job");
+    if (size.runs > 0) load = size.jobs > 0 ? load + ", " + counted(size.runs, "run") : counted(size.runs, "run");
+    return fmt::format("{}, {}, {}, {}, {}", load, counted(size.replicas, "replica"), counted(size.workers, "worker"),
+                       counted(size.faults, "fault"), counted(size.settings, "setting"));
 }
 
 Shrunk shrink(Document document, std::uint64_t seed, std::string signature, const Runner& runner,

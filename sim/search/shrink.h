@@ -19,7 +19,8 @@ namespace lockstep::sim {
 
 /// What a reduced scenario is made of; each reduction makes it smaller in this order of importance.
 struct ScenarioSize {
-    std::int64_t jobs = 0;
+    std::int64_t jobs = 0;  // that clients submit
+    std::int64_t runs = 0;  // of workflows
     std::int64_t replicas = 0;
     std::int64_t workers = 0;
     std::int64_t faults = 0;
@@ -27,7 +28,7 @@ struct ScenarioSize {
     friend bool operator==(const ScenarioSize&, const ScenarioSize&) = default;
 };
 [[nodiscard]] ScenarioSize size_of(const Scenario& scenario, const Document& document);
-/// "3 jobs, 1 replica, 1 worker, 2 faults".
+/// "3 jobs, 1 replica, 1 worker, 2 faults"; runs where there are any.
 [[nodiscard]] std::string to_string(const ScenarioSize& size);
 
 struct ShrinkOptions {
