@@ -15,7 +15,7 @@ namespace {
 namespace redis = fakes::redis;
 
 constexpr std::size_t kDifferencesMax = 5;
-/// Redis counts a script's time from its beginning, MONITOR each command's.
+/// What MONITOR tells is a little later than the time that Redis goes by.
 constexpr std::int64_t kExpiryToleranceMs = 2000;
 
 bool calls_script(const MonitorLine& line) {
@@ -85,7 +85,8 @@ void Mirror::apply(const MonitorLine& line) {
     const redis::Command* command = redis::find_command(words);
     // A transaction's commands are told as it executes them, so EXEC itself does nothing more.
     if (command == nullptr || !command->has(redis::kWrite) || command->has(redis::kTransaction)) return;
-    (void)database_.execute(caller, words, engine::WallTime(std::chrono::microseconds(line.at_us)));
+    // For a script the time stands still, however long it takes.
+    (void)database_.execute(caller, words, engine::WallTime(std::chrono::microseconds(command_->at_us)));
 }
 
 void Mirror::end_command() {

@@ -48,6 +48,7 @@ protected:
         ++clock_;
         witness.see(MonitorLine{clock_, client, std::move(words)}, at(clock_));
     }
+    void pass(engine::Duration time) { clock_ += time / std::chrono::microseconds{1}; }
     /// A script that is called under the lock of the job and does these commands.
     void script(const std::string& job, const std::vector<std::vector<std::string>>& commands) {
         redis({"EVAL", "-- name: commit\nreturn 1", "1", "job:meta:" + job, "token of " + job});
@@ -267,6 +268,16 @@ TEST_F(WitnessTest, AnIndexThatDisagreesIsFound) {
 TEST_F(WitnessTest, ALockThatNobodyReleasesIsFound) {
     redis({"SET", "cordum:scheduler:job:j", "token"});
     EXPECT_EQ(broken(), (Names{"lifetimes_kept", "nothing_leaks"}));
+}
+
+TEST_F(WitnessTest, AScriptDuringWhichRedisIsFrozenGivesLivesFromItsBeginning) {
+    redis({"EVAL", "return 1", "0"});
+    pass(std::chrono::minutes{1});
+    redis({"SET", "a", "1", "PX", "120000"}, "lua");
+    witness.mirror().end_command();
+    Contents real;
+    real.emplace_back("a", fakes::redis::Keyspace::Entry{std::string("1"), kBegan / 1000 + 120'000});
+    EXPECT_EQ(witness.mirror().differences(real, at(kBegan)), std::vector<std::string>{});
 }
 
 TEST_F(WitnessTest, AMirrorThatDiffersFromTheServerIsNoticed) {

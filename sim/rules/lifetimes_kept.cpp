@@ -27,7 +27,7 @@ namespace {
 using fakes::redis::kNever;
 using spec::Lifetime;
 
-/// A real server counts the expiries of a script from its beginning, and tells the time of each of its commands.
+/// A real server tells a time that is a little later than the one that it counts from.
 std::int64_t tolerance_of(std::int64_t life) { return life / 64 + 20; }
 
 bool is_kept_of_an_open_run(std::string_view key, const Model& model) {
