@@ -235,9 +235,10 @@ void Model::on_result(const Event& event, Time now) {
         results.first_stored(now);
         if (event.packet == nullptr || !event.packet->has_job_result()) return;
         const cap::JobResult& result = event.packet->job_result();
+        const WorkerNumber worker = worker_names_.number_of(result.worker_id());
+        results.sent_by(worker);
         if (const State asks_for = state_asked_for(result); asks_for != State::absent)
-            results.stored(event.sequence, {clock_.present(), now}, asks_for,
-                           worker_names_.number_of(result.worker_id()));
+            results.stored(event.sequence, {clock_.present(), now}, asks_for, worker);
         return;
     }
     if (!is_schedulers_results(event.name)) return;

@@ -29,6 +29,10 @@ void WorkerResults::stored(Sequence sequence, Since now, State asks_for, WorkerN
                    {.sequence = sequence, .since = now, .asks_for = asks_for, .worker = worker});
 }
 
+void WorkerResults::sent_by(WorkerNumber worker) {
+    if (std::ranges::find(senders_, worker) == senders_.end()) senders_.push_back(worker);
+}
+
 void WorkerResults::delivered(fakes::NodeId node, Sequence sequence, Since now) {
     const auto of_node = [node](const Delivery& delivery) { return delivery.node == node; };
     const auto beside = static_cast<std::size_t>(std::ranges::count_if(deliveries_, of_node));
@@ -77,16 +81,6 @@ void WorkerResults::hash_lost() {
         stored.noted = {};
         stored.requeues.clear();
     }
-}
-
-std::vector<WorkerNumber> WorkerResults::senders_in_hand(fakes::NodeId node) const {
-    std::vector<WorkerNumber> senders;
-    for (const Delivery& delivery : deliveries_) {
-        if (delivery.node != node) continue;
-        const auto stored = std::ranges::find(stored_, delivery.sequence, &Stored::sequence);
-        senders.push_back(stored == stored_.end() ? 0 : stored->worker);
-    }
-    return senders;
 }
 
 EventNumber WorkerResults::delivered_at(fakes::NodeId node, Sequence sequence) const {

@@ -42,6 +42,8 @@ public:
     };
 
     void stored(Sequence sequence, Since now, State asks_for, WorkerNumber worker);
+    /// Any that was stored, whatever it asks for.
+    void sent_by(WorkerNumber worker);
     /// Any, be it progress.
     void first_stored(Time now) { first_ = std::min(first_, now); }
     void delivered(fakes::NodeId node, Sequence sequence, Since now);
@@ -61,8 +63,8 @@ public:
     [[nodiscard]] Time first_stored() const { return first_; }
     /// When the replica got it that has it in flight; 0: it has not.
     [[nodiscard]] EventNumber delivered_at(fakes::NodeId node, Sequence sequence) const;
-    /// Of each result that the replica has in flight; 0: it is not known.
-    [[nodiscard]] std::vector<WorkerNumber> senders_in_hand(fakes::NodeId node) const;
+    /// Each once: schedulers read in the stream what is long settled, too.
+    [[nodiscard]] const std::vector<WorkerNumber>& senders() const { return senders_; }
     [[nodiscard]] bool in_flight(fakes::NodeId node, Sequence sequence) const {
         return delivered_at(node, sequence) != 0;
     }
@@ -73,6 +75,7 @@ private:
         EventNumber event = 0;
     };
     std::vector<Stored> stored_;
+    std::vector<WorkerNumber> senders_;
     std::vector<Delivery> deliveries_;
     Time first_ = Time::max();
     std::vector<Answer> answers_;  // about the job's lock: the last one of each replica

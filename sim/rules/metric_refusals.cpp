@@ -39,12 +39,15 @@ Reasons reasons_to_refuse(const Observed& handled, WorkerNumber worker, const Mo
     return is_believed ? Reasons{} : Reasons{"other_worker"};
 }
 
-/// Its lock is taken for one of the results that its replica has in hand, maybe.
+/// Its lock is taken for one of its results, maybe: of a message, or as it stands in the stream.
 void results_may_be_refused(const LockGranted& granted, MetricLedger& metrics, const Model& model,
                             const engine::Tunables& tunables) {
-    for (const WorkerNumber worker : granted.job->results.senders_in_hand(granted.node))
+    for (const WorkerNumber sent_by : granted.job->results.senders()) {
+        // What was delivered may have named another one.
+        const WorkerNumber worker = model.packets_garbled() ? 0 : sent_by;
         for (const std::string_view reason : reasons_to_refuse(granted, worker, model, tunables))
             metrics.may_count(granted.node, kResultsRefused, {reason});
+    }
 }
 
 void result_was_refused(const ResultSettled& settled, MetricLedger& metrics, const Model& model, Verdict& verdict,
@@ -52,7 +55,8 @@ void result_was_refused(const ResultSettled& settled, MetricLedger& metrics, con
     const Job& job = *settled.job;
     const bool was_handled_before = settled.processed != 0 && settled.processed != settled.delivered;
     const bool has_changed = job.changed >= settled.delivered || job.dispatch.since >= settled.delivered;
-    if (settled.worker == 0 || was_handled_before || has_changed || job.listings.has_expired) return;
+    const bool is_unclear = settled.worker == 0 || job.listings.has_expired || model.packets_garbled();
+    if (is_unclear || was_handled_before || has_changed) return;
     const Reasons why = reasons_to_refuse(settled, settled.worker, model, tunables);
     if (why.size() == 1) metrics.was_counted(settled, kResultsRefused, {why.front()}, model, verdict);
 }

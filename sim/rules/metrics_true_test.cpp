@@ -32,6 +32,7 @@ struct MetricsTrueTest : RuleTest {
              [this](auto& of) { time_out(of == "unheard" ? "RUNNING, and a result has not been heard" : "RUNNING"); }},
             {"worker", [this](auto& worker) { set_field("J", "ls_worker", worker, by); }},
             {"result", [this](auto& worker) { tell_result(EventKind::deliver, When::applied, worker); }},
+            {"store", [this](auto& worker) { store_result("J", {.worker = worker}); }},
             {"settle", [this](auto& worker) { tell_result(EventKind::ack, When::before, worker); }},
             {"rest", [this](auto&) { rest(); }},
         });
@@ -155,6 +156,11 @@ constexpr Story kMetrics[] = {
     {"OneAboutAJobThatIsNotOutOrIsAnothers",
      "state=PENDING result=w lock count=results_refused_total,not_dispatched settle=w unlock worker=v state=DISPATCHED "
      "result=w lock count=results_refused_total,other_worker settle=w ok unlock state=SUCCEEDED result=w lock settle=w "
+     "count=results_refused_total,other_worker",
+     "other_worker} says 2, and it has happened 1 times"},
+    // The reconciler reads it, settled or not.
+    {"OneMayBeRefusedThatStandsInTheStream",
+     "worker=v state=DISPATCHED store=w lock count=results_refused_total,other_worker ok "
      "count=results_refused_total,other_worker",
      "other_worker} says 2, and it has happened 1 times"},
     {"AHeartbeatOutsideSenseIsRefused",
