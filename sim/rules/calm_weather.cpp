@@ -19,7 +19,8 @@
 //    silent.
 // 6. Policy is asked about a job once for each occasion (Job::occasions); a job that waits beyond `pending_age` is tried once more for each
 //    such span; and once more for each time that something went wrong since it was submitted with a server, the links or a replica that
-//    handled it (Weather::mishaps), and for each `retry_delay_publish` while NATS or a link is away. Not about a compensation:
+//    handled it (Weather::mishaps), and for each `retry_delay_publish` while NATS or a link is away. Each tick may ask about a job that an
+//    operator has approved and that still waits for it: half of what the operator wrote is missing. Not about a compensation:
 //    a rollback asks about it as well, and asks again when another has taken it over (saga_exact).
 // 7. No message is requeued for no time at all but by a replica that is asked to end: every other reason has its delay.
 // 8. No connection to Redis or NATS breaks.
@@ -141,7 +142,9 @@ struct Questions {
 
 void policy_is_not_asked_again(const PolicyAsked& asked, const Model& model, Verdict& verdict, Questions& known,
                                const engine::Tunables& tunables) {
-    if (is_partly_lost(*asked.job) || known.is_compensation || known.submitted == kBeforeAll) return;
+    const Job& job = *asked.job;
+    const bool is_half_approved = job.state() == State::approval_required && job.causes.of(Asked::approve).called;
+    if (is_partly_lost(job) || is_half_approved || known.is_compensation || known.submitted == kBeforeAll) return;
     verdict.exercised();
     ++known.asked;
     const bool has_waited = known.last != 0 && asked.at - known.last_at >= tunables.retry_delay_publish / 2;
