@@ -269,7 +269,8 @@ void Model::string_set(fakes::NodeId client, std::string_view key, const std::st
     if (key.starts_with(kLetterPrefix) && key != kLetterPrefix)
         write_letter(client, job(key.substr(kLetterPrefix.size())), before, after);
     if (const auto mark = processed_mark(key)) {
-        if (is_schedulers_results(mark->durable)) processed_results_.insert_or_assign(mark->sequence, handled_since(client, *mark));
+        if (is_schedulers_results(mark->durable))
+            processed_results_.insert_or_assign(mark->sequence, handled_since(client, *mark));
         if (mark->durable == kSchedulersSubmissions)
             processed_submissions_.try_emplace(mark->sequence, clock_.present());
         // A fault writes as no client: the mark then names no content any more.

@@ -187,7 +187,9 @@ void Circuit::on_asked(const PolicyAsked& asked, const Model& model, Verdict& ve
     begun.knew_failures = phase_ == Phase::closed && shared_.failures > 0 && knew && *acquired > failures_since_;
     if (phase_ == Phase::open) {
         verdict.exercised();
-        verdict.require(!knew, trip_, "the circuit has been open for {} ms, and policy was asked",
+        // Who could not reach it has nothing to go by but a circuit of its own.
+        verdict.require(!knew || detached_.contains(asked.node), trip_,
+                        "the circuit has been open for {} ms, and policy was asked",
                         to_millis(asked.at - phase_since_));
         if (was_acquired && !knew) begun.trips = trips_ - 1;  // began before the trip
     } else if (phase_ == Phase::half_open) {

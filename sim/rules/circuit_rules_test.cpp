@@ -168,6 +168,7 @@ struct SharedCircuitTest : CircuitRulesTest {
 
 constexpr Story kSharedCircuits[] = {
     {"AnOpenCircuitIsNotClosed", "trip reset", "it closed the circuit 1000 ms after its trip"},
+    {"WhoCannotReachItMayAskWhileItIsOpen", "trip call unknown ask=a ok ask=b@other", "b:"},
     {"AFailureIsToldToTheOthers", "ask=a fail=a call +2s beat ask=b fail=b +2s beat",
      "b: the policy check about it failed"},
     {"AnAnswerEndsARowOfFailures", "failure ask=a answer=a call reset called ok failure ask=b answer=b call called",

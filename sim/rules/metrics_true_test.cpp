@@ -164,7 +164,8 @@ constexpr Story kMetrics[] = {
      "count=results_refused_total,other_worker",
      "other_worker} says 2, and it has happened 1 times"},
     {"AHeartbeatOutsideSenseIsRefused",
-     "hear=a.b count=heartbeats_refused_total,worker_id +1min hear=w rest ok hear=a.b +1min rest",
+     "count=heartbeats_refused_total,too_many_workers hear=a.b count=heartbeats_refused_total,worker_id +1min hear=w "
+     "rest ok hear=a.b +1min rest",
      "heartbeats_refused_total{worker_id} says 1, and it has happened 2 times"},
     {"WhileNothingIsDisturbedNothingFails", "count=job_cancel_failures_total",
      "job_cancel_failures_total grows, and nothing has failed"},
